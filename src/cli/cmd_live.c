@@ -40,12 +40,6 @@ struct process {
 	uint64_t made, dropped, waiting;
 };
 
-static int to_stdout(void *ctx, const char *bytes, size_t n)
-{
-	(void)ctx;
-	return fwrite(bytes, 1, n, stdout) == n ? 0 : RAMA_EIO;
-}
-
 static void worse(struct live *l, int status)
 {
 	if (status > l->status)
@@ -306,7 +300,7 @@ int rama_cli_cmd_live(int argc, char **argv)
 	int rc;
 
 	parse(&l, argc, argv);
-	rama_out_init(&l.out, to_stdout, NULL);
+	rama_out_init(&l.out, rama_cli_to_file, stdout);
 	rama_json_init(&l.json, &l.out);
 	rc = l.met == NULL ? rama_err_set(&e, RAMA_EMEMORY, "out of memory") : find(&l, &e);
 	if (rc == 0) {

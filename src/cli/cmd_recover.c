@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/input.h"
@@ -180,7 +179,7 @@ int rama_cli_cmd_recover(int argc, char **argv)
 	r.it.done = print_done;
 	clock_gettime(CLOCK_REALTIME, &now);
 	r.now = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	rama_out_init(&r.out, rama_file_to_stdout, NULL);
+	rama_out_init(&r.out, rama_cli_to_file, stdout);
 	rama_json_init(&r.json, &r.out);
 	status = work(&r);
 	rama_out_fini(&r.out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run.h: one command, observed: prepared, started, followed to its end, and its log made. What there
- * is to say goes to the caller. */
+/* run.h: one command, observed: prepared, started, followed to its end, and its log made. What
+ * there is to say goes to the caller. */
 #ifndef RAMA_LAUNCH_RUN_H
 #define RAMA_LAUNCH_RUN_H
 
@@ -94,8 +94,8 @@ bool rama_launch_run_is_tag(const char *tag);
 /* Decides how the command is started, and makes the place of its segments. `asked` and `told` are
  * set, all else is 0. 0 or an error; one without a text was told. */
 int rama_launch_run_prepare(struct rama_launch_run *r, struct rama_err *e);
-/* The exit status, as a shell says it, after the log was made; 126 or 127: it was not started, -1 with
- * an error: no process could be made. */
+/* The exit status, as a shell says it, after the log was made; 126 or 127: it was not started,
+ * -1 with an error: no process could be made. */
 int rama_launch_run(struct rama_launch_run *r, struct rama_err *e);
 void rama_launch_run_fini(struct rama_launch_run *r);
 

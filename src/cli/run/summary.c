@@ -151,11 +151,6 @@ static void print_lost(const struct paper *p)
 		     s->lost > 0 ? "IORAMA_TRACE_MEMORY" : "");
 }
 
-static int to_file(void *ctx, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, ctx) == n ? 0 : RAMA_EIO;
-}
-
 /* The report of the log in its short form. Trouble with it is told, and does not matter to the
  * rest. */
 static void print_report(const struct paper *p, const struct rama_cli_opts *o,
@@ -183,7 +178,7 @@ static void print_report(const struct paper *p, const struct rama_cli_opts *o,
 	rama_cli_study_open(&study, &(struct rama_study_source){ .path = p->o->log }, 1, opt, true);
 	if (study.reported) {
 		look.utc_offset = rama_study_utc_offset(&study);
-		rama_out_init(&out, to_file, stderr);
+		rama_out_init(&out, rama_cli_to_file, stderr);
 		rama_report_text(&out, &study.report, &look);
 		rama_out_flush(&out);
 		rama_out_fini(&out);
@@ -286,7 +281,7 @@ static void print_json(const struct paper *p)
 	struct rama_out o;
 	struct rama_json j;
 
-	rama_out_init(&o, to_file, stderr);
+	rama_out_init(&o, rama_cli_to_file, stderr);
 	rama_json_init(&j, &o);
 	rama_json_open(&j, '{');
 	rama_json_key_string(&j, "command", end->log != NULL ? s->command : end->command);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* told.h: what run, exec and recover share: options that launch/ takes, and what it says, printed. */
+/* told.h: what run, exec and recover share: options that launch/ takes, and what it says,
+ * printed. */
 #ifndef RAMA_CLI_RUN_TOLD_H
 #define RAMA_CLI_RUN_TOLD_H
 

@@ -5,57 +5,52 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/explain.h"
+#include "base/grow.h"
+#include "report/explain.h"
 #include "diagnose/diagnose.h"
 #include "table/settings.h"
 #include "table/table.h"
 #include "table/terms.h"
 
-const struct rama_cli_topic_kind_info rama_cli_topic_kind_info[RAMA_CLI_TOPIC_KINDS] = {
-	[RAMA_CLI_TOPIC_RULE] = { "rule", "rules", "what is looked for in a job" },
-	[RAMA_CLI_TOPIC_TERM] = { "word", "words", "what reports speak of" },
-	[RAMA_CLI_TOPIC_LIMIT] = { "limit", "limits",
-				   "numbers that rules compare with; a profile changes them" },
-	[RAMA_CLI_TOPIC_FACT] = { "figure", "figures", "what rules know of a job" },
-	[RAMA_CLI_TOPIC_LAYER] = { "layer", "layers",
-				   "of I/O, the one nearest to the application first" },
-	[RAMA_CLI_TOPIC_MODULE] = { "module", "modules", "parts of a log" },
-	[RAMA_CLI_TOPIC_COUNTER] = { "counter", "counters", "what a log counts, by module" },
-	[RAMA_CLI_TOPIC_SETTING] = { "setting", "settings", "environment variables" },
+const struct rama_report_topic_kind_info rama_report_topic_kind_info[RAMA_REPORT_TOPIC_KINDS] = {
+	[RAMA_REPORT_TOPIC_RULE] = { "rule", "rules", "what is looked for in a job" },
+	[RAMA_REPORT_TOPIC_TERM] = { "word", "words", "what reports speak of" },
+	[RAMA_REPORT_TOPIC_LIMIT] = { "limit", "limits",
+				      "numbers that rules compare with; a profile changes them" },
+	[RAMA_REPORT_TOPIC_FACT] = { "figure", "figures", "what rules know of a job" },
+	[RAMA_REPORT_TOPIC_LAYER] = { "layer", "layers",
+				      "of I/O, the one nearest to the application first" },
+	[RAMA_REPORT_TOPIC_MODULE] = { "module", "modules", "parts of a log" },
+	[RAMA_REPORT_TOPIC_COUNTER] = { "counter", "counters", "what a log counts, by module" },
+	[RAMA_REPORT_TOPIC_SETTING] = { "setting", "settings", "environment variables" },
 };
 
 /* ---- the list ---- */
 
-static int add(struct rama_cli_topics *t, struct rama_cli_topic topic)
+static int add(struct rama_report_topics *t, struct rama_report_topic topic)
 {
-	if (t->n == t->room) {
-		size_t room = t->room > 0 ? 2 * t->room : 1024;
-		struct rama_cli_topic *more = realloc(t->at, room * sizeof(*more));
-
-		if (more == NULL)
-			return RAMA_EMEMORY;
-		t->at = more;
-		t->room = room;
-	}
+	if (!RAMA_GROW(t->at, t->room, t->n + 1))
+		return RAMA_EMEMORY;
 	t->at[t->n++] = topic;
 	return 0;
 }
 
-static int add_fields(struct rama_cli_topics *t, const struct rama_tab_schema *s, unsigned module)
+static int add_fields(struct rama_report_topics *t, const struct rama_tab_schema *s,
+		      unsigned module)
 {
 	int error = 0;
 
 	for (unsigned i = 0; s != NULL && i < *s->n_fields && error == 0; i++)
-		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_COUNTER,
-							.name = s->fields[i].name,
-							.also = "",
-							.line = s->fields[i].doc,
-							.row = &s->fields[i],
-							.module = module });
+		error = add(t, (struct rama_report_topic){ .kind = RAMA_REPORT_TOPIC_COUNTER,
+							   .name = s->fields[i].name,
+							   .also = "",
+							   .line = s->fields[i].doc,
+							   .row = &s->fields[i],
+							   .module = module });
 	return error;
 }
 
-static int add_modules(struct rama_cli_topics *t)
+static int add_modules(struct rama_report_topics *t)
 {
 	int error = 0;
 
@@ -63,8 +58,8 @@ static int add_modules(struct rama_cli_topics *t)
 		const struct rama_tab_module *m = rama_tab_module_get(i);
 
 		if (m != NULL)
-			error = add(t, (struct rama_cli_topic){ RAMA_CLI_TOPIC_MODULE, m->name, "",
-								m->doc, m, i });
+			error = add(t, (struct rama_report_topic){ RAMA_REPORT_TOPIC_MODULE,
+								   m->name, "", m->doc, m, i });
 	}
 	for (unsigned i = 0; i < RAMA_TAB_MODULES_KNOWN && error == 0; i++) {
 		const struct rama_tab_module *m = rama_tab_module_get(i);
@@ -80,73 +75,73 @@ static int add_modules(struct rama_cli_topics *t)
 	return error;
 }
 
-static int add_layers(struct rama_cli_topics *t)
+static int add_layers(struct rama_report_topics *t)
 {
 	int error = 0;
 
 	for (int i = 0; i < RAMA_JOB_LAYERS && error == 0; i++) {
 		const struct rama_job_layer_info *l = &rama_job_layer_info[i];
 
-		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_LAYER,
-							.name = l->name,
-							.also = l->label,
-							.line = l->label,
-							.row = l,
-							.module = l->module });
+		error = add(t, (struct rama_report_topic){ .kind = RAMA_REPORT_TOPIC_LAYER,
+							   .name = l->name,
+							   .also = l->label,
+							   .line = l->label,
+							   .row = l,
+							   .module = l->module });
 	}
 	return error;
 }
 
 /* rules, words, limits, figures */
-static int add_knowledge(struct rama_cli_topics *t)
+static int add_knowledge(struct rama_report_topics *t)
 {
 	int error = 0;
 
 	for (unsigned i = 0; i < rama_diag_n_rules && error == 0; i++)
-		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_RULE,
-							.name = rama_diag_rules[i].id,
-							.also = rama_diag_rules[i].drishti,
-							.line = rama_diag_rules[i].title,
-							.row = &rama_diag_rules[i] });
+		error = add(t, (struct rama_report_topic){ .kind = RAMA_REPORT_TOPIC_RULE,
+							   .name = rama_diag_rules[i].id,
+							   .also = rama_diag_rules[i].drishti,
+							   .line = rama_diag_rules[i].title,
+							   .row = &rama_diag_rules[i] });
 	for (unsigned i = 0; i < rama_tab_n_terms && error == 0; i++)
-		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_TERM,
-							.name = rama_tab_terms[i].name,
-							.also = rama_tab_terms[i].also,
-							.line = rama_tab_terms[i].text,
-							.row = &rama_tab_terms[i] });
+		error = add(t, (struct rama_report_topic){ .kind = RAMA_REPORT_TOPIC_TERM,
+							   .name = rama_tab_terms[i].name,
+							   .also = rama_tab_terms[i].also,
+							   .line = rama_tab_terms[i].text,
+							   .row = &rama_tab_terms[i] });
 	for (unsigned i = 0; i < rama_diag_n_limits && error == 0; i++)
-		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_LIMIT,
-							.name = rama_diag_limits[i].name,
-							.also = rama_diag_limits[i].drishti,
-							.line = rama_diag_limits[i].doc,
-							.row = &rama_diag_limits[i] });
+		error = add(t, (struct rama_report_topic){ .kind = RAMA_REPORT_TOPIC_LIMIT,
+							   .name = rama_diag_limits[i].name,
+							   .also = rama_diag_limits[i].drishti,
+							   .line = rama_diag_limits[i].doc,
+							   .row = &rama_diag_limits[i] });
 	for (unsigned i = 0; i < rama_diag_n_facts && error == 0; i++)
-		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_FACT,
-							.name = rama_diag_fact_info[i].name,
-							.also = "",
-							.line = rama_diag_fact_info[i].doc,
-							.row = &rama_diag_fact_info[i] });
+		error = add(t, (struct rama_report_topic){ .kind = RAMA_REPORT_TOPIC_FACT,
+							   .name = rama_diag_fact_info[i].name,
+							   .also = "",
+							   .line = rama_diag_fact_info[i].doc,
+							   .row = &rama_diag_fact_info[i] });
 	return error;
 }
 
-static int add_settings(struct rama_cli_topics *t)
+static int add_settings(struct rama_report_topics *t)
 {
 	int error = 0;
 
 	for (int i = 0; i < RAMA_TAB_SETTINGS && error == 0; i++)
-		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_SETTING,
-							.name = rama_tab_settings[i].variable,
-							.also = rama_tab_settings[i].directive,
-							.line = rama_tab_settings[i].text,
-							.row = &rama_tab_settings[i] });
+		error = add(t, (struct rama_report_topic){ .kind = RAMA_REPORT_TOPIC_SETTING,
+							   .name = rama_tab_settings[i].variable,
+							   .also = rama_tab_settings[i].directive,
+							   .line = rama_tab_settings[i].text,
+							   .row = &rama_tab_settings[i] });
 	return error;
 }
 
-int rama_cli_topics_make(struct rama_cli_topics *t)
+int rama_report_topics_make(struct rama_report_topics *t)
 {
 	int error;
 
-	*t = (struct rama_cli_topics){ 0 };
+	*t = (struct rama_report_topics){ 0 };
 	error = add_knowledge(t);
 	if (error == 0)
 		error = add_layers(t);
@@ -157,7 +152,7 @@ int rama_cli_topics_make(struct rama_cli_topics *t)
 	return error;
 }
 
-void rama_cli_topics_fini(struct rama_cli_topics *t)
+void rama_report_topics_fini(struct rama_report_topics *t)
 {
 	free(t->at);
 	rama_arena_fini(&t->arena);
@@ -182,12 +177,12 @@ static bool same(const char *a, size_t n, const char *b)
 }
 
 /* codes of Drishti stand with blanks between them, words of a term with commas */
-static const char *between(enum rama_cli_topic_kind kind)
+static const char *between(enum rama_report_topic_kind kind)
 {
-	return kind == RAMA_CLI_TOPIC_RULE ? " ," : ",";
+	return kind == RAMA_REPORT_TOPIC_RULE ? " ," : ",";
 }
 
-bool rama_cli_topic_named(const struct rama_cli_topic *topic, const char *name)
+bool rama_report_topic_named(const struct rama_report_topic *topic, const char *name)
 {
 	const char *also = topic->also != NULL ? topic->also : "";
 
@@ -218,11 +213,11 @@ static const char *sample_name(const struct rama_tab_schema *s)
 
 /* FSYNCS of POSIX_FSYNCS: what is left without the word that all counters of the module begin
  * with */
-bool rama_cli_topic_counter_named(const struct rama_cli_topic *topic, const char *name)
+bool rama_report_topic_counter_named(const struct rama_report_topic *topic, const char *name)
 {
 	size_t n = strlen(topic->name), k = strlen(name);
 
-	if (topic->kind != RAMA_CLI_TOPIC_COUNTER || k == 0 || n < k + 2 ||
+	if (topic->kind != RAMA_REPORT_TOPIC_COUNTER || k == 0 || n < k + 2 ||
 	    topic->name[n - k - 1] != '_')
 		return false;
 	return same(topic->name + n - k, k, name) &&
@@ -230,13 +225,14 @@ bool rama_cli_topic_counter_named(const struct rama_cli_topic *topic, const char
 		       n - k) == 0;
 }
 
-enum rama_cli_topic_kind rama_cli_topic_kind_named(const char *name)
+enum rama_report_topic_kind rama_report_topic_kind_named(const char *name)
 {
 	int i = 0;
 
-	while (i < RAMA_CLI_TOPIC_KINDS && strcasecmp(rama_cli_topic_kind_info[i].many, name) != 0)
+	while (i < RAMA_REPORT_TOPIC_KINDS &&
+	       strcasecmp(rama_report_topic_kind_info[i].many, name) != 0)
 		i++;
-	return (enum rama_cli_topic_kind)i;
+	return (enum rama_report_topic_kind)i;
 }
 
 /* ---- names that are almost right ---- */
@@ -304,8 +300,8 @@ static unsigned remoteness(const char *name, const char *asked)
 	return ~0U;
 }
 
-size_t rama_cli_topics_nearest(const struct rama_cli_topics *t, const char *name,
-			       const struct rama_cli_topic **to, size_t most)
+size_t rama_report_topics_nearest(const struct rama_report_topics *t, const char *name,
+				  const struct rama_report_topic **to, size_t most)
 {
 	unsigned far[16];
 	size_t n = 0;

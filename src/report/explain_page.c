@@ -4,15 +4,14 @@
 #include <string.h>
 
 #include "base/human.h"
-#include "cli/explain.h"
+#include "report/explain.h"
 #include "diagnose/advice.h"
 #include "diagnose/rules.h"
 #include "table/settings.h"
 #include "table/table.h"
 #include "table/terms.h"
 
-static void say(struct rama_cli_explain_page *p, const char *key, const char *label,
-		const char *text)
+static void say(struct rama_report_page *p, const char *key, const char *label, const char *text)
 {
 	if (text == NULL || *text == '\0' || p->n == sizeof(p->field) / sizeof(p->field[0]))
 		return;
@@ -22,7 +21,7 @@ static void say(struct rama_cli_explain_page *p, const char *key, const char *la
 }
 
 /* the text that was put together in o; NULL: no memory */
-static const char *kept(struct rama_cli_topics *t, struct rama_out *o)
+static const char *kept(struct rama_report_topics *t, struct rama_out *o)
 {
 	const char *copy = o->error == 0
 				   ? rama_arena_text(&t->arena, o->used > 0 ? o->buf : "", o->used)
@@ -56,7 +55,7 @@ static void separate(struct rama_out *o, const char *by)
 
 /* ---- rules ---- */
 
-static const char *limits_of(struct rama_cli_topics *t, const char *condition)
+static const char *limits_of(struct rama_report_topics *t, const char *condition)
 {
 	struct rama_out o;
 	char value[RAMA_HUMAN];
@@ -74,7 +73,7 @@ static const char *limits_of(struct rama_cli_topics *t, const char *condition)
 	return kept(t, &o);
 }
 
-static const char *figures_of(struct rama_cli_topics *t, const char *condition)
+static const char *figures_of(struct rama_report_topics *t, const char *condition)
 {
 	struct rama_out o;
 
@@ -91,7 +90,7 @@ static const char *figures_of(struct rama_cli_topics *t, const char *condition)
 }
 
 /* {file} -> <file>: there is no job to fill it in from */
-static const char *unfilled(struct rama_cli_topics *t, const char *text)
+static const char *unfilled(struct rama_report_topics *t, const char *text)
 {
 	struct rama_out o;
 
@@ -101,7 +100,7 @@ static const char *unfilled(struct rama_cli_topics *t, const char *text)
 	return kept(t, &o);
 }
 
-static const char *snippets_of(struct rama_cli_topics *t, const struct rama_diag_advice *a)
+static const char *snippets_of(struct rama_report_topics *t, const struct rama_diag_advice *a)
 {
 	struct rama_out o;
 
@@ -141,8 +140,8 @@ static size_t speak(struct rama_out *o, const char *s)
 
 /* The part of a condition behind `mark`, up to the next one. "": there is nothing to say, NULL:
  * no memory */
-static const char *condition_of(struct rama_cli_topics *t, const char *condition, const char *mark,
-				const char *next)
+static const char *condition_of(struct rama_report_topics *t, const char *condition,
+				const char *mark, const char *next)
 {
 	const char *from = strstr(condition, mark),
 		   *end = *next != '\0' ? strstr(condition, next) : NULL;
@@ -159,7 +158,7 @@ static const char *condition_of(struct rama_cli_topics *t, const char *condition
 	return kept(t, &o);
 }
 
-static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+static int rule_page(struct rama_report_page *p, struct rama_report_topics *t,
 		     const struct rama_diag_rule *r)
 {
 	const struct rama_diag_advice *a =
@@ -199,7 +198,7 @@ static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
 
 /* ---- the others ---- */
 
-static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+static int limit_page(struct rama_report_page *p, struct rama_report_topics *t,
 		      const struct rama_diag_limit *l)
 {
 	char value[RAMA_HUMAN], least[RAMA_HUMAN], most[RAMA_HUMAN];
@@ -227,7 +226,7 @@ static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t
 	return 0;
 }
 
-static int fact_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+static int fact_page(struct rama_report_page *p, struct rama_report_topics *t,
 		     const struct rama_diag_fact *f)
 {
 	struct rama_out rules;
@@ -245,7 +244,7 @@ static int fact_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
 	return 0;
 }
 
-static int module_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+static int module_page(struct rama_report_page *p, struct rama_report_topics *t,
 		       const struct rama_tab_module *m)
 {
 	struct rama_out o;
@@ -293,8 +292,8 @@ static const char *const reduce_text[RAMA_TAB_REDUCE_KINDS] = {
 	[RAMA_TAB_STRIDE_COUNT] = "the four most frequent of all ranks",
 };
 
-static int counter_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
-			const struct rama_cli_topic *topic)
+static int counter_page(struct rama_report_page *p, struct rama_report_topics *t,
+			const struct rama_report_topic *topic)
 {
 	const struct rama_tab_field *f = topic->row;
 	const struct rama_tab_module *m = rama_tab_module_get(topic->module);
@@ -314,7 +313,7 @@ static int counter_page(struct rama_cli_explain_page *p, struct rama_cli_topics 
 	return 0;
 }
 
-static int setting_page(struct rama_cli_explain_page *p, const struct rama_tab_setting *s)
+static int setting_page(struct rama_report_page *p, const struct rama_tab_setting *s)
 {
 	p->text = s->text;
 	say(p, "default", "default", s->preset);
@@ -322,8 +321,8 @@ static int setting_page(struct rama_cli_explain_page *p, const struct rama_tab_s
 	return 0;
 }
 
-static int layer_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
-		      const struct rama_cli_topic *topic)
+static int layer_page(struct rama_report_page *p, struct rama_report_topics *t,
+		      const struct rama_report_topic *topic)
 {
 	const struct rama_tab_module *m = rama_tab_module_get(topic->module);
 	struct rama_out o;
@@ -335,24 +334,24 @@ static int layer_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t
 	return 0;
 }
 
-int rama_cli_page_make(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
-		       const struct rama_cli_topic *topic)
+int rama_report_page_make(struct rama_report_page *p, struct rama_report_topics *t,
+			  const struct rama_report_topic *topic)
 {
-	*p = (struct rama_cli_explain_page){ .title = "" };
+	*p = (struct rama_report_page){ .title = "" };
 	switch (topic->kind) {
-	case RAMA_CLI_TOPIC_RULE:
+	case RAMA_REPORT_TOPIC_RULE:
 		return rule_page(p, t, topic->row);
-	case RAMA_CLI_TOPIC_LIMIT:
+	case RAMA_REPORT_TOPIC_LIMIT:
 		return limit_page(p, t, topic->row);
-	case RAMA_CLI_TOPIC_FACT:
+	case RAMA_REPORT_TOPIC_FACT:
 		return fact_page(p, t, topic->row);
-	case RAMA_CLI_TOPIC_LAYER:
+	case RAMA_REPORT_TOPIC_LAYER:
 		return layer_page(p, t, topic);
-	case RAMA_CLI_TOPIC_MODULE:
+	case RAMA_REPORT_TOPIC_MODULE:
 		return module_page(p, t, topic->row);
-	case RAMA_CLI_TOPIC_COUNTER:
+	case RAMA_REPORT_TOPIC_COUNTER:
 		return counter_page(p, t, topic);
-	case RAMA_CLI_TOPIC_SETTING:
+	case RAMA_REPORT_TOPIC_SETTING:
 		return setting_page(p, topic->row);
 	default:
 		p->text = topic->line;
