@@ -24,9 +24,11 @@ endif()
 
 # The library inside applications, the compiler that links it, and the file for pkg-config. The program
 # looks for its library beside itself: ../lib, or what the prefix calls it.
-if(TARGET iorama)
-  target_compile_definitions(iorama PRIVATE IORAMA_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
-endif()
+foreach(target iorama iorama_launch)
+  if(TARGET ${target})
+    target_compile_definitions(${target} PRIVATE IORAMA_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
+  endif()
+endforeach()
 if(TARGET iorama_preload)
   install(TARGETS iorama_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(FILES ${PROJECT_BINARY_DIR}/lib/libiorama-attach.so DESTINATION ${CMAKE_INSTALL_LIBDIR})

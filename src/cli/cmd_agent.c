@@ -12,7 +12,7 @@
 #include "base/human.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run/place.h"
+#include "launch/place.h"
 #include "segment/place.h"
 #include "cli/open_store.h"
 #include "config/text.h"

@@ -17,7 +17,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/opts.h"
-#include "cli/run/find.h"
+#include "launch/find.h"
 
 #define PATIENCE 5000 /* ms */
 
@@ -72,7 +72,7 @@ static int find_library(struct attach *a, enum rama_tab_option_id option)
 	struct rama_err e = { 0 };
 	char path[PATH_MAX], *slash;
 
-	if (rama_cli_find_library(chosen, path, &e) != 0) {
+	if (rama_launch_find_library(chosen, path, &e) != 0) {
 		rama_cli_complain("attach", "%s", e.text);
 		return 4;
 	}

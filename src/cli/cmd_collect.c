@@ -68,19 +68,13 @@ static void show(void *ctx, const struct rama_bus_collect_totals *t)
 	s->shown_events = t->events;
 }
 
-static int to_stdout(void *ctx, const char *bytes, size_t n)
-{
-	(void)ctx;
-	return fwrite(bytes, 1, n, stdout) == n ? 0 : RAMA_EIO;
-}
-
 static void print_json(const struct state *s)
 {
 	const struct rama_bus_collect_totals *t = &s->total;
 	struct rama_out out;
 	struct rama_json j;
 
-	rama_out_init(&out, to_stdout, NULL);
+	rama_out_init(&out, rama_cli_to_file, stdout);
 	rama_json_init(&j, &out);
 	rama_json_open(&j, '{');
 	rama_json_key_i64(&j, "messages", (int64_t)t->messages);

@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run/find.h"
+#include "launch/find.h"
 
 /* what libiorama.a needs besides itself */
 #define STATIC_NEEDS "-lpthread -ldl"
@@ -25,7 +25,7 @@ static bool pc_includedir(char buf[PATH_MAX])
 	bool found = false;
 	FILE *f;
 
-	if (rama_cli_find_file("pkgconfig/iorama.pc", path, &e) != 0 ||
+	if (rama_launch_find_file("pkgconfig/iorama.pc", path, &e) != 0 ||
 	    (f = fopen(path, "re")) == NULL)
 		return false;
 	while (!found && fgets(line, sizeof(line), f) != NULL) {
@@ -43,7 +43,7 @@ static int print_cflags(void)
 	char path[PATH_MAX];
 	struct rama_err e = { 0 };
 
-	if (rama_cli_find_file("../include/iorama/log.h", path, &e) == 0)
+	if (rama_launch_find_file("../include/iorama/log.h", path, &e) == 0)
 		*strrchr(path, '/') = '\0', *strrchr(path, '/') = '\0';
 	else if (!pc_includedir(path))
 		return missing(&e);
@@ -56,7 +56,7 @@ static int print_shared(bool rpath)
 	char path[PATH_MAX];
 	struct rama_err e = { 0 };
 
-	if (rama_cli_find_library(NULL, path, &e) != 0)
+	if (rama_launch_find_library(NULL, path, &e) != 0)
 		return missing(&e);
 	*strrchr(path, '/') = '\0';
 	/* nothing in the program asks for it, so the linker has to be told to keep it */
@@ -72,8 +72,8 @@ static int print_static(void)
 	char options[PATH_MAX], archive[PATH_MAX];
 	struct rama_err e = { 0 };
 
-	if (rama_cli_find_file("iorama-wrap.opts", options, &e) != 0 ||
-	    rama_cli_find_file("libiorama.a", archive, &e) != 0)
+	if (rama_launch_find_file("iorama-wrap.opts", options, &e) != 0 ||
+	    rama_launch_find_file("libiorama.a", archive, &e) != 0)
 		return missing(&e);
 	printf("@%s %s " STATIC_NEEDS "\n", options, archive);
 	return 0;
@@ -84,7 +84,7 @@ static int print_preload(void)
 	char path[PATH_MAX];
 	struct rama_err e = { 0 };
 
-	if (rama_cli_find_library(NULL, path, &e) != 0)
+	if (rama_launch_find_library(NULL, path, &e) != 0)
 		return missing(&e);
 	puts(path);
 	return 0;

@@ -10,8 +10,9 @@
 
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run/find.h"
-#include "cli/run/vars.h"
+#include "cli/run/told.h"
+#include "launch/find.h"
+#include "launch/vars.h"
 
 struct change {
 	const char *name;
@@ -35,19 +36,34 @@ static char *from_here(struct rama_cli_opts *o, enum rama_tab_option_id option,
 	return text;
 }
 
+static char *globs(struct rama_cli_opts *o, const char *variable, enum rama_tab_option_id option,
+		   struct rama_arena *a)
+{
+	struct rama_launch_globs g;
+	struct rama_err e = { 0 };
+	char *text = NULL;
+
+	if (rama_cli_globs_of(o, option, &g))
+		text = rama_launch_vars_globs(variable, g.glob, g.n, a, &e);
+	free((void *)g.glob);
+	if (e.code == RAMA_EUSAGE)
+		rama_cli_opts_usage(o, "%s", e.text);
+	return text;
+}
+
 static int set_variables(struct rama_cli_opts *o, const char *library, struct rama_arena *a)
 {
-	const char *memory = rama_cli_opts_value(o, RAMA_TAB_OPT_exec_memory);
+	const char *memory = rama_cli_memory_of(o, RAMA_TAB_OPT_exec_memory);
 	struct rama_program kind = { 0 };
 	char program[PATH_MAX];
 
-	if (rama_cli_find_program(o->args[0], program))
+	if (rama_launch_find_program(o->args[0], program))
 		rama_program_look(&kind, AT_FDCWD, program);
 	if (rama_program_stops(kind.why))
 		rama_cli_complain(o->args[0], "%s: it runs, but is not observed",
 				  rama_unseen_one(kind.why));
 	struct change all[] = {
-		{ "LD_PRELOAD", rama_cli_vars_preload(library, &kind, a), true },
+		{ "LD_PRELOAD", rama_launch_vars_preload(library, &kind, a), true },
 		{ "IORAMA_RUNTIME", rama_arena_text(a, kind.first, strlen(kind.first)),
 		  kind.first[0] != '\0' && kind.why == RAMA_UNSEEN_NOT },
 		{ "IORAMA_LOG", from_here(o, RAMA_TAB_OPT_exec_output, a),
@@ -60,11 +76,9 @@ static int set_variables(struct rama_cli_opts *o, const char *library, struct ra
 		  rama_arena_text(a, memory != NULL ? memory : "",
 				  memory != NULL ? strlen(memory) : 0),
 		  memory != NULL },
-		{ "IORAMA_EXCLUDE",
-		  rama_cli_vars_globs(o, "IORAMA_EXCLUDE", RAMA_TAB_OPT_exec_exclude, a),
+		{ "IORAMA_EXCLUDE", globs(o, "IORAMA_EXCLUDE", RAMA_TAB_OPT_exec_exclude, a),
 		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_exclude) },
-		{ "IORAMA_INCLUDE",
-		  rama_cli_vars_globs(o, "IORAMA_INCLUDE", RAMA_TAB_OPT_exec_include, a),
+		{ "IORAMA_INCLUDE", globs(o, "IORAMA_INCLUDE", RAMA_TAB_OPT_exec_include, a),
 		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_include) },
 	};
 
@@ -87,9 +101,9 @@ int rama_cli_cmd_exec(int argc, char **argv)
 	rama_cli_opts_parse(&o, RAMA_TAB_CMD_exec, argc, argv);
 	if (o.n_args == 0)
 		rama_cli_opts_usage(&o, "which command? none is given");
-	rama_cli_vars_check_memory(&o, RAMA_TAB_OPT_exec_memory);
-	if (rama_cli_find_library(rama_cli_opts_value(&o, RAMA_TAB_OPT_exec_library), library,
-				  &e) != 0) {
+	rama_cli_memory_of(&o, RAMA_TAB_OPT_exec_memory);
+	if (rama_launch_find_library(rama_cli_opts_value(&o, RAMA_TAB_OPT_exec_library), library,
+				     &e) != 0) {
 		rama_cli_complain("exec", "%s", e.text);
 		return 4;
 	}

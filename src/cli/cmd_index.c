@@ -216,7 +216,7 @@ static int put(struct command *c, const char *const *paths, size_t n)
 	clear_line(c);
 	if (rc == 0)
 		return 0;
-	rama_cli_complain(rama_cli_store_shown(c->where, shown), "%s", e.text);
+	rama_cli_complain(rama_store_shown(c->where, shown), "%s", e.text);
 	return rama_err_status(rc);
 }
 
@@ -295,7 +295,7 @@ static void print_json(struct command *c)
 	rama_json_init(&j, &out);
 	rama_json_open(&j, '{');
 	rama_json_key_string(&j, "schema", "iorama.index/1");
-	rama_json_key_string(&j, "store", rama_cli_store_shown(c->where, shown));
+	rama_json_key_string(&j, "store", rama_store_shown(c->where, shown));
 	rama_json_key_i64(&j, "logs", (int64_t)n->all);
 	rama_json_key_i64(&j, "stored", (int64_t)n->stored);
 	rama_json_key_i64(&j, "unchanged", (int64_t)n->same);
@@ -329,7 +329,7 @@ static void print_end(struct command *c)
 	if (c->quiet)
 		return;
 	printf("%s of %s logs into %s", rama_human_count(text[0], (int64_t)n->stored),
-	       rama_human_count(text[1], (int64_t)n->all), rama_cli_store_shown(c->where, shown));
+	       rama_human_count(text[1], (int64_t)n->all), rama_store_shown(c->where, shown));
 	if (n->same > 0)
 		printf(", %s were there already", rama_human_count(text[2], (int64_t)n->same));
 	if (n->damaged + n->failed > 0)

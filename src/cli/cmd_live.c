@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run/jobs.h"
+#include "launch/jobs.h"
 #include "config/settings.h"
 #include "segment/ring.h"
 #include "table/layers.h"
@@ -18,7 +18,7 @@ enum { LIST = 64 }; /* bytes for words of layers */
 
 struct live {
 	struct rama_cli_opts o;
-	struct rama_cli_jobs jobs;
+	struct rama_launch_jobs jobs;
 	struct rama_out out;
 	struct rama_json json;
 	bool as_json, quiet;
@@ -33,18 +33,12 @@ struct live {
 
 /* one process, as it was before */
 struct process {
-	const struct rama_cli_job_left *job;
-	const struct rama_cli_seg_info *info;
+	const struct rama_launch_job *job;
+	const struct rama_launch_seg_info *info;
 	struct rama_seg_switch was, now;
 	uint32_t reader;
 	uint64_t made, dropped, waiting;
 };
-
-static int to_stdout(void *ctx, const char *bytes, size_t n)
-{
-	(void)ctx;
-	return fwrite(bytes, 1, n, stdout) == n ? 0 : RAMA_EIO;
-}
 
 static void worse(struct live *l, int status)
 {
@@ -72,8 +66,8 @@ static const char *words_of(char to[LIST], uint32_t layers)
 
 /* ---- which processes ------------------------------------------------------------------------- */
 
-static bool is_named(const char *asked, const struct rama_cli_job_left *j,
-		     const struct rama_cli_seg_info *info)
+static bool is_named(const char *asked, const struct rama_launch_job *j,
+		     const struct rama_launch_seg_info *info)
 {
 	char number[24];
 
@@ -86,8 +80,8 @@ static bool is_named(const char *asked, const struct rama_cli_job_left *j,
 	return strcmp(asked, number) == 0;
 }
 
-static bool is_asked(struct live *l, const struct rama_cli_job_left *j,
-		     const struct rama_cli_seg_info *info)
+static bool is_asked(struct live *l, const struct rama_launch_job *j,
+		     const struct rama_launch_seg_info *info)
 {
 	bool is = l->n_asked == 0;
 
@@ -103,7 +97,7 @@ static bool is_asked(struct live *l, const struct rama_cli_job_left *j,
 
 /* Programs that another took the place of are past; a process that cannot be told from here may
  * run on another host. */
-static bool runs(const struct rama_cli_seg_info *info)
+static bool runs(const struct rama_launch_seg_info *info)
 {
 	return !info->bad && info->alive > 0 && info->phase != RAMA_SEG_REPLACED;
 }
@@ -199,8 +193,8 @@ static void show_text(const struct live *l, const struct process *p)
 	       p->job->name != NULL ? p->job->name : "-", p->info->text);
 }
 
-static void take(struct live *l, const struct rama_cli_job_left *j,
-		 const struct rama_cli_seg_info *info)
+static void take(struct live *l, const struct rama_launch_job *j,
+		 const struct rama_launch_seg_info *info)
 {
 	struct process p = { .job = j, .info = info };
 	struct rama_err e = { 0 };
@@ -259,16 +253,16 @@ static int find(struct live *l, struct rama_err *e)
 	int rc = 0;
 
 	if (!rama_cli_opts_has(&l->o, RAMA_TAB_OPT_live_dir))
-		return rama_cli_jobs_add_default(&l->jobs, e);
+		return rama_launch_jobs_add_default(&l->jobs, e);
 	while (rc == 0 && (dir = rama_cli_opts_next(&l->o, RAMA_TAB_OPT_live_dir, &at)) != NULL)
-		rc = rama_cli_jobs_add_dir(&l->jobs, dir, e);
+		rc = rama_launch_jobs_add_dir(&l->jobs, dir, e);
 	return rc;
 }
 
 static void walk(struct live *l)
 {
 	for (size_t i = 0; i < l->jobs.n; i++) {
-		const struct rama_cli_job_left *j = &l->jobs.job[i];
+		const struct rama_launch_job *j = &l->jobs.job[i];
 
 		for (size_t k = 0; k < j->infos.n; k++)
 			if (runs(&j->infos.info[k]) && is_asked(l, j, &j->infos.info[k]))
@@ -306,7 +300,7 @@ int rama_cli_cmd_live(int argc, char **argv)
 	int rc;
 
 	parse(&l, argc, argv);
-	rama_out_init(&l.out, to_stdout, NULL);
+	rama_out_init(&l.out, rama_cli_to_file, stdout);
 	rama_json_init(&l.json, &l.out);
 	rc = l.met == NULL ? rama_err_set(&e, RAMA_EMEMORY, "out of memory") : find(&l, &e);
 	if (rc == 0) {
@@ -316,7 +310,7 @@ int rama_cli_cmd_live(int argc, char **argv)
 		worse(&l, rama_err_status(rc));
 	}
 	rama_out_fini(&l.out);
-	rama_cli_jobs_fini(&l.jobs);
+	rama_launch_jobs_fini(&l.jobs);
 	free(l.met);
 	rama_cli_opts_fini(&l.o);
 	return l.status;

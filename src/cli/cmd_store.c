@@ -21,12 +21,6 @@ struct upkeep {
 	struct rama_err e;
 };
 
-static int to_stdout(void *ctx, const char *bytes, size_t n)
-{
-	(void)ctx;
-	return fwrite(bytes, 1, n, stdout) == n ? 0 : RAMA_EIO;
-}
-
 static int open_store(struct upkeep *u, unsigned flags)
 {
 	int status = rama_cli_store_here(&u->store, &u->o, RAMA_TAB_OPT_store_store, flags);
@@ -257,7 +251,7 @@ int rama_cli_cmd_store(int argc, char **argv)
 	rama_cli_opts_parse(&u.o, RAMA_TAB_CMD_store, argc, argv);
 	u.quiet = rama_cli_opts_has(&u.o, RAMA_TAB_OPT_store_quiet);
 	u.as_json = rama_cli_opts_has(&u.o, RAMA_TAB_OPT_store_json);
-	rama_out_init(&u.out, to_stdout, NULL);
+	rama_out_init(&u.out, rama_cli_to_file, stdout);
 	rama_json_init(&u.json, &u.out);
 	if (u.as_json)
 		rama_json_open(&u.json, '{');

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run/place.h"
+#include "launch/place.h"
 #include "cli/watch/watch.h"
 #include "look/find.h"
 #include "segment/place.h"

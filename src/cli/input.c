@@ -80,6 +80,11 @@ void rama_cli_complain(const char *path, const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+int rama_cli_to_file(void *ctx, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, ctx) == n ? 0 : RAMA_EIO;
+}
+
 static void print_problem(void *ctx, const char *line)
 {
 	const struct rama_cli_input *in = ctx;

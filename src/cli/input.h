@@ -28,6 +28,10 @@ int rama_cli_input_status(const struct rama_cli_input *in);
 void rama_cli_complain(const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* for rama_out_init(): ctx is a FILE. What cannot be written to standard output is seen in the end
+ * (main.c). */
+int rama_cli_to_file(void *ctx, const char *bytes, size_t n);
+
 /* name and mount columns of a record */
 struct rama_cli_columns {
 	const char *name; /* never NULL */

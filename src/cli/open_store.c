@@ -55,20 +55,6 @@ int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o,
 		see_lost(*s, where);
 	if (rc == 0)
 		return 0;
-	rama_cli_complain(rama_cli_store_shown(where, shown), "%s", e.text);
+	rama_cli_complain(rama_store_shown(where, shown), "%s", e.text);
 	return rama_err_status(rc);
-}
-
-const char *rama_cli_store_shown(const char *where, char to[PATH_MAX])
-{
-	const char *host = strstr(where, "://"), *at, *colon;
-
-	snprintf(to, PATH_MAX, "%s", where);
-	if (host == NULL)
-		return to;
-	at = memchr(host + 3, '@', strcspn(host + 3, "/?"));
-	colon = at != NULL ? memchr(host + 3, ':', (size_t)(at - host - 3)) : NULL;
-	if (colon != NULL)
-		snprintf(to, PATH_MAX, "%.*s%s", (int)(colon - where), where, at);
-	return to;
 }

@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "cli/opts.h"
+#include "store/shown.h"
 #include "store/store.h"
 
 /* its place: the value of the option, or the default; false after the reason was printed */
@@ -14,7 +15,5 @@ bool rama_cli_store_place(const struct rama_cli_opts *o, enum rama_tab_option_id
 /* 0, or the exit status after the reason was printed */
 int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o,
 			enum rama_tab_option_id option, unsigned flags);
-/* the place as it may be shown: without the password of a URL */
-const char *rama_cli_store_shown(const char *where, char to[PATH_MAX]);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/human.h"
-#include "cli/run/live.h"
+#include "cli/run/line.h"
 #include "cli/terminal.h"
 #include "gather/place.h"
 #include "look/look.h"
