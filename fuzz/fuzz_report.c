@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 #include "report/html.h"
-#include "report/pen.h"
+#include "base/pen.h"
 #include "report/svg.h"
 #include "report/table.h"
 
@@ -13,7 +13,7 @@
 static void check_text(const struct rama_out *o, unsigned width)
 {
 	const char *line = o->buf;
-	struct rama_report_pen pen = { .utf8 = true };
+	struct rama_pen pen = { .utf8 = true };
 
 	CHECK(o->used > 0 && o->buf[o->used - 1] == '\n');
 	for (size_t at = 0; at < o->used; at++) {
@@ -23,7 +23,7 @@ static void check_text(const struct rama_out *o, unsigned width)
 		if (c != '\n')
 			continue;
 		o->buf[at] = '\0';
-		CHECK(rama_report_pen_columns(&pen, line) <= width);
+		CHECK(rama_pen_columns(&pen, line) <= width);
 		line = o->buf + at + 1;
 	}
 }

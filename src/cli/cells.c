@@ -5,28 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/human.h"
 #include "base/when.h"
 #include "cli/rows.h"
-
-void rama_cli_csv_text(struct rama_out *out, const char *s, size_t n)
-{
-	bool quote = false;
-
-	for (size_t i = 0; i < n && !quote; i++)
-		quote = s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r';
-	if (!quote) {
-		rama_out_bytes(out, s, n);
-		return;
-	}
-	rama_out_char(out, '"');
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '"')
-			rama_out_char(out, '"');
-		rama_out_char(out, s[i]);
-	}
-	rama_out_char(out, '"');
-}
 
 static bool is(const char *unit, const char *what)
 {
@@ -83,7 +65,7 @@ void rama_cli_cell_csv(struct rama_out *out, const struct rama_store_cell *c, co
 		real(out, c->f);
 		break;
 	case RAMA_STORE_CELL_TEXT:
-		rama_cli_csv_text(out, c->text, c->len);
+		rama_csv_bytes(out, c->text, c->len);
 		break;
 	case RAMA_STORE_CELL_BYTES:
 		hex(out, c);

@@ -28,16 +28,6 @@ int rama_cli_input_status(const struct rama_cli_input *in);
 void rama_cli_complain(const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* name and mount columns of a record */
-struct rama_cli_columns {
-	const char *name; /* never NULL */
-	const char *mount, *fs;
-	bool named;
-	char buf[160];
-};
-void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
-			 const struct rama_core_record *r);
-
 /* Shows how far a long walk is, if standard error is a terminal, after the first second (or what
  * IORAMA_PROGRESS says). `wanted`: asked once, before the walk. */
 void rama_cli_progress_start(bool wanted);

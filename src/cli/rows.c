@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "cli/input.h"
-#include "report/pen.h"
+#include "base/pen.h"
 #include "report/sheet.h"
 
 #define KEPT 200  /* rows that say how wide columns are */
@@ -33,7 +34,7 @@ int rama_cli_rows_begin(struct rama_cli_rows *r, unsigned n, const char *const *
 	} else if (r->form == RAMA_CLI_ROWS_CSV) {
 		for (unsigned i = 0; i < n; i++) {
 			rama_out_text(r->out, i > 0 ? "," : "");
-			rama_cli_csv_text(r->out, name[i], strlen(name[i]));
+			rama_csv_text(r->out, name[i]);
 		}
 		rama_out_char(r->out, '\n');
 	} else {
@@ -43,7 +44,7 @@ int rama_cli_rows_begin(struct rama_cli_rows *r, unsigned n, const char *const *
 		if (r->cell == NULL || r->width == NULL || r->right == NULL)
 			return RAMA_EMEMORY;
 		for (unsigned i = 0; i < n; i++)
-			r->width[i] = rama_report_text_width(name[i]);
+			r->width[i] = rama_text_width(name[i]);
 	}
 	return 0;
 }
@@ -59,12 +60,12 @@ static const char *unit_of(const struct rama_cli_rows *r, unsigned i)
 static void put_text(struct rama_out *o, const char *s)
 {
 	while (*s != '\0')
-		s += rama_report_pen_char(o, s);
+		s += rama_pen_char(o, s);
 }
 
 static void put_cell(const struct rama_cli_rows *r, unsigned i, const char *text)
 {
-	unsigned width = rama_report_text_width(text), room = r->width[i];
+	unsigned width = rama_text_width(text), room = r->width[i];
 	bool last = i + 1 == r->n;
 
 	for (unsigned k = width; r->right[i] && k < room; k++)
@@ -101,7 +102,7 @@ static int keep_row(struct rama_cli_rows *r, const struct rama_store_cell *cell)
 		*place = strdup(text);
 		if (*place == NULL)
 			return RAMA_EMEMORY;
-		width = rama_report_text_width(text);
+		width = rama_text_width(text);
 		width = width > WIDEST ? WIDEST : width;
 		r->width[i] = width > r->width[i] ? width : r->width[i];
 		if (cell[i].type == RAMA_STORE_CELL_INT || cell[i].type == RAMA_STORE_CELL_REAL)

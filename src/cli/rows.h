@@ -35,7 +35,6 @@ int rama_cli_rows_add(struct rama_cli_rows *r, const struct rama_store_cell *cel
 void rama_cli_rows_end(struct rama_cli_rows *r);
 
 /* one cell: CSV, quoted if it must be; JSON */
-void rama_cli_csv_text(struct rama_out *out, const char *s, size_t n);
 void rama_cli_cell_csv(struct rama_out *out, const struct rama_store_cell *c, const char *unit);
 void rama_cli_cell_json(struct rama_json *j, const struct rama_store_cell *c, const char *unit);
 /* as people read it: "-" for nothing */

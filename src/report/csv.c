@@ -2,23 +2,7 @@
 /* A table as CSV (RFC 4180): the log first, then the columns of the table, values without units. */
 #include "report/table.h"
 
-#include <stdio.h>
-#include <string.h>
-
-static void text(struct rama_out *o, const char *s)
-{
-	if (s[strcspn(s, ",\"\r\n")] == '\0') {
-		rama_out_text(o, s);
-		return;
-	}
-	rama_out_char(o, '"');
-	for (; *s != '\0'; s++) {
-		if (*s == '"')
-			rama_out_char(o, '"');
-		rama_out_char(o, *s);
-	}
-	rama_out_char(o, '"');
-}
+#include "base/csv.h"
 
 static void cell(struct rama_out *o, const struct rama_report_cell *c)
 {
@@ -26,7 +10,7 @@ static void cell(struct rama_out *o, const struct rama_report_cell *c)
 	case RAMA_REPORT_CELL_NONE:
 		break;
 	case RAMA_REPORT_CELL_TEXT:
-		text(o, c->text);
+		rama_csv_text(o, c->text);
 		break;
 	case RAMA_REPORT_CELL_ID:
 		rama_out_u64(o, c->id);
@@ -60,7 +44,7 @@ void rama_report_csv(struct rama_out *o, const struct rama_report *r,
 	for (size_t i = 0; i < n && o->error == 0; i++) {
 		if (!t->row(r, i, c))
 			continue;
-		text(o, r->view->n_logs > 0 ? r->view->logs[0] : "");
+		rama_csv_text(o, r->view->n_logs > 0 ? r->view->logs[0] : "");
 		for (unsigned k = 0; k < t->n_columns; k++) {
 			rama_out_char(o, ',');
 			cell(o, &c[k]);

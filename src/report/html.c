@@ -5,44 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/pen.h"
+#include "base/xml.h"
 #include "report/svg.h"
 
 #define PACK_LEVEL 9 /* of 12: within a percent of the best, in a third of its time */
 #define ROOM 3072    /* bytes of base64 written at once, a multiple of 4 */
 
 /* web/dist/report.html: cmake/web.cmake */
-extern const char rama_cli_page[], rama_report_page_end[];
-
-static void put_escaped(struct rama_out *o, const char *s)
-{
-	while (*s != '\0') {
-		switch (*s) {
-		case '&':
-			rama_out_text(o, "&amp;");
-			s++;
-			break;
-		case '<':
-			rama_out_text(o, "&lt;");
-			s++;
-			break;
-		case '>':
-			rama_out_text(o, "&gt;");
-			s++;
-			break;
-		case '"':
-			rama_out_text(o, "&quot;");
-			s++;
-			break;
-		default:
-			s += rama_report_pen_char(o, s);
-		}
-	}
-}
+extern const char rama_report_page[], rama_report_page_end[];
 
 static void put_title(struct rama_out *o, const struct rama_report *r)
 {
-	put_escaped(o, r->view->name);
+	rama_xml_text(o, r->view->name, RAMA_XML_ASK);
 	rama_out_text(o, " – I/O report");
 }
 
@@ -120,7 +94,7 @@ static const struct {
 
 void rama_report_html(struct rama_out *o, const struct rama_report *r)
 {
-	const char *at = rama_cli_page;
+	const char *at = rama_report_page;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t length = strlen(places[i].mark);

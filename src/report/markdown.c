@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/human.h"
-#include "report/pen.h"
+#include "base/pen.h"
 #include "report/words.h"
 
 #define ROWS_MOST 10
@@ -18,7 +18,7 @@ static void text(struct rama_out *o, const char *s)
 	while (s != NULL && *s != '\0') {
 		if (strchr("\\`*_{}[]<>#|~&$", *s) != NULL)
 			rama_out_char(o, '\\');
-		s += rama_report_pen_char(o, s);
+		s += rama_pen_char(o, s);
 	}
 }
 
@@ -29,7 +29,7 @@ static void code(struct rama_out *o, const char *s)
 		if (*s == '\n' || *s == '\t')
 			rama_out_char(o, *s++);
 		else
-			s += rama_report_pen_char(o, s);
+			s += rama_pen_char(o, s);
 	}
 }
 

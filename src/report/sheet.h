@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/out.h"
+#include "base/text.h"
 
 /* how a cell or a line is meant; told by word too, never by colour alone */
 enum rama_report_tone {
@@ -104,11 +105,6 @@ struct rama_report_sheet_cell rama_report_sheet_text(const char *text);
 /* " · 2 Mar 2022 19:52 UTC" of a time in seconds since 1970, "" if it is none */
 #define RAMA_REPORT_DATE 64
 const char *rama_report_date_text(char to[RAMA_REPORT_DATE], int64_t seconds);
-
-/* Length of the UTF-8 character at s; 0: it is none, or one that controls terminals, turns text
- * around or is not allowed in XML. */
-unsigned rama_report_text_sound(const char *s);
-unsigned rama_report_text_width(const char *s); /* characters, not bytes */
 
 struct rama_report_paper_style {
 	unsigned width; /* columns of the terminal */

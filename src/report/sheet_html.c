@@ -2,6 +2,8 @@
 /* sheet_html.c: papers as a page that needs nothing else, as Markdown and as CSV. */
 #include <string.h>
 
+#include "base/csv.h"
+#include "base/xml.h"
 #include "report/sheet.h"
 
 #define BARS_MOST 32 /* columns that may have them */
@@ -67,32 +69,10 @@ static const char script[] =
 	"c==='number'?a-c:String(a).localeCompare(String(c));"
 	"return up?d:-d});o.append(...r)}})}";
 
-static void escape(struct rama_out *o, const char *s)
-{
-	for (; *s != '\0'; s++) {
-		switch (*s) {
-		case '&':
-			rama_out_text(o, "&amp;");
-			break;
-		case '<':
-			rama_out_text(o, "&lt;");
-			break;
-		case '>':
-			rama_out_text(o, "&gt;");
-			break;
-		case '"':
-			rama_out_text(o, "&quot;");
-			break;
-		default:
-			rama_out_char(o, *s);
-		}
-	}
-}
-
 static void put_p(struct rama_out *o, const char *class, const char *text)
 {
 	rama_out_fmt(o, "<p class=\"%s\">", class);
-	escape(o, text);
+	rama_xml_text(o, text, RAMA_XML_KEEP);
 	rama_out_text(o, "</p>\n");
 }
 
@@ -131,7 +111,7 @@ static void html_cell(struct rama_out *o, const struct rama_report_sheet *s, uns
 	if (isfinite(cell->value))
 		rama_out_fmt(o, " data-v=\"%.9g\"", cell->value);
 	rama_out_char(o, '>');
-	escape(o, cell->text != NULL ? cell->text : "");
+	rama_xml_text(o, cell->text != NULL ? cell->text : "", RAMA_XML_KEEP);
 	rama_out_text(o, "</td>");
 }
 
@@ -141,7 +121,7 @@ static void html_row(struct rama_out *o, const struct rama_report_sheet *s,
 	rama_out_text(o, "<tr>");
 	if (heads_group(s, row)) {
 		rama_out_fmt(o, "<td class=\"g\" colspan=\"%u\">", s->n_columns);
-		escape(o, row[0].text);
+		rama_xml_text(o, row[0].text, RAMA_XML_KEEP);
 		rama_out_text(o, "</td></tr>\n");
 		return;
 	}
@@ -157,7 +137,7 @@ static void html_sheet(struct rama_out *o, const struct rama_report_sheet *s)
 	if (s->data || (s->n_rows == 0 && s->none == NULL))
 		return;
 	rama_out_fmt(o, "<section aria-labelledby=\"%s\"><h2 id=\"%s\">", s->key, s->key);
-	escape(o, s->title);
+	rama_xml_text(o, s->title, RAMA_XML_KEEP);
 	rama_out_text(o, "</h2>\n");
 	if (s->n_rows == 0) {
 		put_p(o, "dim", s->none);
@@ -165,11 +145,11 @@ static void html_sheet(struct rama_out *o, const struct rama_report_sheet *s)
 		return;
 	}
 	rama_out_text(o, "<div class=\"t\" tabindex=\"0\" role=\"region\" aria-label=\"");
-	escape(o, s->title);
+	rama_xml_text(o, s->title, RAMA_XML_KEEP);
 	rama_out_text(o, "\"><table><thead><tr>");
 	for (unsigned c = 0; c < s->n_columns; c++) {
 		rama_out_fmt(o, "<th scope=\"col\" class=\"%s\">", cell_class(&s->columns[c]));
-		escape(o, s->columns[c].header);
+		rama_xml_text(o, s->columns[c].header, RAMA_XML_KEEP);
 		rama_out_text(o, "</th>");
 	}
 	rama_out_text(o, "</tr></thead><tbody>\n");
@@ -193,14 +173,14 @@ void rama_report_paper_html(const struct rama_report_paper *p, struct rama_out *
 			 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
 			 "'none'; style-src "
 			 "'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
-	escape(o, p->title);
+	rama_xml_text(o, p->title, RAMA_XML_KEEP);
 	rama_out_text(o, "</title>\n<style>\n");
 	rama_out_text(o, style);
 	rama_out_text(o, "</style></head>\n<body><main>\n");
 	for (unsigned i = 0; i < p->n_head; i++)
 		put_p(o, class_of[p->head[i].tone], p->head[i].text);
 	rama_out_fmt(o, "<h1 class=\"verdict %s\">", class_of[p->tone]);
-	escape(o, p->verdict != NULL ? p->verdict : p->title);
+	rama_xml_text(o, p->verdict != NULL ? p->verdict : p->title, RAMA_XML_KEEP);
 	rama_out_text(o, "</h1>\n");
 	for (unsigned i = 0; i < p->n_sheets; i++)
 		html_sheet(o, &p->sheets[i]);
@@ -287,21 +267,6 @@ void rama_report_paper_markdown(const struct rama_report_paper *p, struct rama_o
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-static void quote(struct rama_out *o, const char *s)
-{
-	if (strpbrk(s, ",\"\n\r") == NULL) {
-		rama_out_text(o, s);
-		return;
-	}
-	rama_out_char(o, '"');
-	for (; *s != '\0'; s++) {
-		if (*s == '"')
-			rama_out_char(o, '"');
-		rama_out_char(o, *s);
-	}
-	rama_out_char(o, '"');
-}
-
 /* the shortest number that reads back the same, whole numbers without an exponent */
 static void number(struct rama_out *o, double v)
 {
@@ -326,7 +291,7 @@ void rama_report_sheet_csv(const struct rama_report_sheet *s, struct rama_out *o
 			if (s->columns[c].unit != NULL && isfinite(row[c].value))
 				number(o, row[c].value);
 			else if (s->columns[c].unit == NULL && row[c].text != NULL)
-				quote(o, row[c].text);
+				rama_csv_text(o, row[c].text);
 		}
 		rama_out_char(o, '\n');
 	}

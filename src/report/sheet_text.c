@@ -125,11 +125,11 @@ static unsigned total_width(const struct layout *l, unsigned n)
 static void natural_widths(struct layout *l, const struct rama_report_sheet *s, unsigned n)
 {
 	for (unsigned c = 0; c < n; c++) {
-		l->width[c] = rama_report_text_width(s->columns[c].header);
+		l->width[c] = rama_text_width(s->columns[c].header);
 		l->shown[c] = true;
 		for (size_t r = 0; r < s->n_rows; r++) {
 			const char *text = s->cells[r * s->n_columns + c].text;
-			unsigned w = text != NULL ? rama_report_text_width(text) : 0;
+			unsigned w = text != NULL ? rama_text_width(text) : 0;
 
 			l->width[c] = w > l->width[c] ? w : l->width[c];
 		}
@@ -210,7 +210,7 @@ static void put_cut(const struct printer *p, const char *s, unsigned have, unsig
 
 static void put_cell(const struct printer *p, const char *s, unsigned width, bool right, bool last)
 {
-	unsigned have = rama_report_text_width(s), pad = have < width ? width - have : 0;
+	unsigned have = rama_text_width(s), pad = have < width ? width - have : 0;
 
 	if (right)
 		blanks(p, pad);

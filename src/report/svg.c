@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "base/xml.h"
 #include "report/sheet.h"
 #include "report/svg_parts.h"
 
@@ -39,27 +40,6 @@ static const char *const ramp[] = { "440154", "481a6c", "472f7d", "414487", "395
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-void rama_report_svg_escape(struct rama_out *o, const char *s)
-{
-	while (*s != '\0') {
-		unsigned n = rama_report_text_sound(s);
-
-		if (n == 0)
-			rama_out_text(o, "\xef\xbf\xbd");
-		else if (*s == '&')
-			rama_out_text(o, "&amp;");
-		else if (*s == '<')
-			rama_out_text(o, "&lt;");
-		else if (*s == '>')
-			rama_out_text(o, "&gt;");
-		else if (*s == '"')
-			rama_out_text(o, "&quot;");
-		else
-			rama_out_bytes(o, s, n);
-		s += n > 0 ? n : 1;
-	}
-}
-
 void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, const char *class,
 			  const char *anchor, const char *s)
 {
@@ -67,7 +47,7 @@ void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, co
 	if (strcmp(anchor, "start") != 0)
 		rama_out_fmt(g->o, " text-anchor=\"%s\"", anchor);
 	rama_out_char(g->o, '>');
-	rama_report_svg_escape(g->o, s);
+	rama_xml_text(g->o, s, RAMA_XML_MARK);
 	rama_out_text(g->o, "</text>\n");
 }
 
@@ -276,7 +256,7 @@ void rama_report_svg(struct rama_out *o, const struct rama_job_view *v, const st
 		     "%.0f\" width=\"%d\" height=\"%.0f\" "
 		     "role=\"img\" style=\"max-width:100%%;height:auto\">\n<title>",
 		     RAMA_REPORT_SVG_WIDTH, g.y, RAMA_REPORT_SVG_WIDTH, g.y);
-	rama_report_svg_escape(o, d->verdict);
+	rama_xml_text(o, d->verdict, RAMA_XML_MARK);
 	rama_out_text(o, "</title>\n");
 	put_style(o);
 	rama_out_fmt(

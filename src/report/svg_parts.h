@@ -17,8 +17,6 @@ struct rama_report_svg_page {
 	double y; /* what is above is taken */
 };
 
-/* characters that would be markup, or that XML does not allow, do no harm */
-void rama_report_svg_escape(struct rama_out *o, const char *s);
 /* class: of the style in svg.c; anchor: start, middle or end */
 void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, const char *class,
 			  const char *anchor, const char *s);

@@ -22,24 +22,23 @@
 static const char *const level_style[RAMA_DIAG_LEVELS] = { "32", "36", "33", "1;31" };
 
 /* texts beside each other, on as many lines as they need */
-static void put_words(struct rama_report_pen *p, const struct rama_report_words *w,
-		      const char *between, unsigned left)
+static void put_words(struct rama_pen *p, const struct rama_report_words *w, const char *between,
+		      unsigned left)
 {
 	for (unsigned i = 0; i < w->n; i++) {
-		unsigned n = rama_report_pen_columns(p, w->at[i]),
-			 gap = rama_report_pen_columns(p, between);
+		unsigned n = rama_pen_columns(p, w->at[i]), gap = rama_pen_columns(p, between);
 
 		if (i > 0 && p->column + gap + n > p->width) {
-			rama_report_pen_line(p);
-			rama_report_pen_to(p, left);
+			rama_pen_line(p);
+			rama_pen_to(p, left);
 		} else if (i > 0) {
-			rama_report_pen_text(p, between);
+			rama_pen_text(p, between);
 		}
-		rama_report_pen_cut(p, w->at[i], p->width - left);
+		rama_pen_cut(p, w->at[i], p->width - left);
 	}
 }
 
-static void put_head(struct rama_report_pen *p, const struct rama_report *r,
+static void put_head(struct rama_pen *p, const struct rama_report *r,
 		     const struct rama_report_look *look)
 {
 	static const char tool[] = "iorama " IORAMA_BUILD_VERSION;
@@ -47,34 +46,34 @@ static void put_head(struct rama_report_pen *p, const struct rama_report *r,
 
 	rama_report_words_head(&w, r, look->utc_offset);
 	if (look->lead != NULL)
-		rama_report_pen_text(p, look->lead);
+		rama_pen_text(p, look->lead);
 	put_words(p, &w, " · ", 2);
 	rama_report_words_fini(&w);
 	if (!look->brief && p->column + 2 + strlen(tool) <= p->width) {
-		rama_report_pen_style(p, "2");
-		rama_report_pen_right(p, tool, p->width);
-		rama_report_pen_plain(p);
+		rama_pen_style(p, "2");
+		rama_pen_right(p, tool, p->width);
+		rama_pen_plain(p);
 	}
-	rama_report_pen_line(p);
+	rama_pen_line(p);
 }
 
-static void put_banner(struct rama_report_pen *p, const struct rama_diag *d, size_t n)
+static void put_banner(struct rama_pen *p, const struct rama_diag *d, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		rama_report_pen_style(p, "33");
-		rama_report_pen_text(p, i == 0 ? "incomplete: " : "            ");
-		rama_report_pen_wrap(p, d->banner[i], 12, p->width);
-		rama_report_pen_plain(p);
-		rama_report_pen_line(p);
+		rama_pen_style(p, "33");
+		rama_pen_text(p, i == 0 ? "incomplete: " : "            ");
+		rama_pen_wrap(p, d->banner[i], 12, p->width);
+		rama_pen_plain(p);
+		rama_pen_line(p);
 	}
 }
 
-static void put_verdict(struct rama_report_pen *p, const struct rama_diag *d)
+static void put_verdict(struct rama_pen *p, const struct rama_diag *d)
 {
-	rama_report_pen_style(p, "1");
-	rama_report_pen_wrap(p, d->verdict != NULL ? d->verdict : "", 0, p->width);
-	rama_report_pen_plain(p);
-	rama_report_pen_line(p);
+	rama_pen_style(p, "1");
+	rama_pen_wrap(p, d->verdict != NULL ? d->verdict : "", 0, p->width);
+	rama_pen_plain(p);
+	rama_pen_line(p);
 }
 
 /* ---- the bar --------------------------------------------------------------------------------- */
@@ -103,7 +102,7 @@ static void share_out(const struct part *part, unsigned n_parts, unsigned n, uns
 		cells[largest] += n - used;
 }
 
-static void put_bar(struct rama_report_pen *p, const struct rama_diag *d)
+static void put_bar(struct rama_pen *p, const struct rama_diag *d)
 {
 	const struct part part[] = { { "read", "34", d->read_share },
 				     { "write", "38;5;166", d->write_share },
@@ -119,70 +118,69 @@ static void put_bar(struct rama_report_pen *p, const struct rama_diag *d)
 	}
 	room = p->width > legend + 2 + BAR_LEAST ? p->width - legend - 2 : p->width - 2;
 	share_out(part, n_parts, room, cells);
-	rama_report_pen_to(p, 2);
+	rama_pen_to(p, 2);
 	for (unsigned i = 0; i < n_parts; i++) {
-		rama_report_pen_style(p, part[i].style);
+		rama_pen_style(p, part[i].style);
 		for (unsigned k = 0; k < cells[i]; k++)
-			rama_report_pen_text(p, i < 3 ? "█" : "░");
-		rama_report_pen_plain(p);
+			rama_pen_text(p, i < 3 ? "█" : "░");
+		rama_pen_plain(p);
 	}
 	if (room == p->width - 2)
-		rama_report_pen_line(p);
+		rama_pen_line(p);
 	for (unsigned i = 0; i < n_parts; i++) {
 		if (p->column + strlen(text[i]) > p->width)
-			rama_report_pen_line(p);
-		rama_report_pen_style(p, part[i].style);
-		rama_report_pen_text(p, text[i]);
-		rama_report_pen_plain(p);
+			rama_pen_line(p);
+		rama_pen_style(p, part[i].style);
+		rama_pen_text(p, text[i]);
+		rama_pen_plain(p);
 	}
-	rama_report_pen_line(p);
+	rama_pen_line(p);
 }
 
-static void put_numbers(struct rama_report_pen *p, const struct rama_report *r)
+static void put_numbers(struct rama_pen *p, const struct rama_report *r)
 {
 	struct rama_report_words w;
 
 	rama_report_words_numbers(&w, r);
-	rama_report_pen_to(p, 2);
+	rama_pen_to(p, 2);
 	put_words(p, &w, "   ", 2);
 	rama_report_words_fini(&w);
-	rama_report_pen_line(p);
+	rama_pen_line(p);
 }
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
 /* cost, level, title, rule */
-static void put_title(struct rama_report_pen *p, const struct rama_diag_finding *f)
+static void put_title(struct rama_pen *p, const struct rama_diag_finding *f)
 {
 	char cost[RAMA_HUMAN];
 
-	rama_report_pen_right(p, f->cost > 0 ? rama_human_seconds(cost, f->cost) : "-", COST_END);
-	rama_report_pen_to(p, LEVEL_AT);
-	rama_report_pen_style(p, level_style[f->level]);
-	rama_report_pen_text(p, rama_diag_level_name[f->level]);
-	rama_report_pen_plain(p);
-	rama_report_pen_to(p, TEXT_AT);
+	rama_pen_right(p, f->cost > 0 ? rama_human_seconds(cost, f->cost) : "-", COST_END);
+	rama_pen_to(p, LEVEL_AT);
+	rama_pen_style(p, level_style[f->level]);
+	rama_pen_text(p, rama_diag_level_name[f->level]);
+	rama_pen_plain(p);
+	rama_pen_to(p, TEXT_AT);
 	/* the rule is told at the end of the first line; the others may not run into it either */
-	rama_report_pen_wrap_beside(p, f->title, TEXT_AT, p->width - ID_ROOM, f->rule->id);
-	rama_report_pen_line(p);
+	rama_pen_wrap_beside(p, f->title, TEXT_AT, p->width - ID_ROOM, f->rule->id);
+	rama_pen_line(p);
 }
 
-static void put_under(struct rama_report_pen *p, const char *style, const char *lead,
-		      const char *text)
+static void put_under(struct rama_pen *p, const char *style, const char *lead, const char *text)
 {
-	unsigned left = TEXT_AT + rama_report_pen_columns(p, lead);
+	unsigned left = TEXT_AT + rama_pen_columns(p, lead);
 
 	if (text == NULL || *text == '\0')
 		return;
-	rama_report_pen_to(p, TEXT_AT);
-	rama_report_pen_style(p, style);
-	rama_report_pen_text(p, lead);
-	rama_report_pen_wrap(p, text, left, p->width);
-	rama_report_pen_plain(p);
-	rama_report_pen_line(p);
+	rama_pen_to(p, TEXT_AT);
+	rama_pen_style(p, style);
+	rama_pen_text(p, lead);
+	rama_pen_wrap(p, text, left, p->width);
+	rama_pen_plain(p);
+	rama_pen_line(p);
 }
 
-static void put_advice(struct rama_report_pen *p, const struct rama_diag_finding *f)
+static void put_advice(struct rama_pen *p, const struct rama_diag_finding *f)
 {
 	char text[64];
 
@@ -194,7 +192,7 @@ static void put_advice(struct rama_report_pen *p, const struct rama_diag_finding
 	put_under(p, "0", "→ ", text);
 }
 
-static void put_culprits(struct rama_report_pen *p, const struct rama_job_view *v,
+static void put_culprits(struct rama_pen *p, const struct rama_job_view *v,
 			 const struct rama_diag_finding *f)
 {
 	char more[64], n[RAMA_HUMAN];
@@ -205,13 +203,13 @@ static void put_culprits(struct rama_report_pen *p, const struct rama_job_view *
 		const struct rama_diag_culprit *c = &f->culprits[i];
 		const struct rama_job_view_file *file = rama_report_culprit_file(v, c);
 
-		rama_report_pen_to(p, TEXT_AT);
-		rama_report_pen_cut(p, file != NULL ? file->name : c->name, p->width - TEXT_AT - 1);
+		rama_pen_to(p, TEXT_AT);
+		rama_pen_cut(p, file != NULL ? file->name : c->name, p->width - TEXT_AT - 1);
 		if (c->text != NULL && *c->text != '\0') {
-			rama_report_pen_text(p, ":");
-			rama_report_pen_more(p, c->text, TEXT_AT + 2, p->width);
+			rama_pen_text(p, ":");
+			rama_pen_more(p, c->text, TEXT_AT + 2, p->width);
 		}
-		rama_report_pen_line(p);
+		rama_pen_line(p);
 	}
 	if (f->all_culprits > f->n_culprits) {
 		snprintf(more, sizeof(more), "and %s more",
@@ -221,28 +219,28 @@ static void put_culprits(struct rama_report_pen *p, const struct rama_job_view *
 }
 
 /* Program text is not wrapped: it may be copied. */
-static void put_snippet(struct rama_report_pen *p, const struct rama_diag_snippet *s)
+static void put_snippet(struct rama_pen *p, const struct rama_diag_snippet *s)
 {
-	rama_report_pen_to(p, CODE_AT - 2);
-	rama_report_pen_style(p, "1");
-	rama_report_pen_wrap(p, s->title, CODE_AT - 2, p->width);
-	rama_report_pen_plain(p);
-	rama_report_pen_style(p, "2");
-	rama_report_pen_fmt(p, " (%s)", s->language);
-	rama_report_pen_plain(p);
-	rama_report_pen_line(p);
+	rama_pen_to(p, CODE_AT - 2);
+	rama_pen_style(p, "1");
+	rama_pen_wrap(p, s->title, CODE_AT - 2, p->width);
+	rama_pen_plain(p);
+	rama_pen_style(p, "2");
+	rama_pen_fmt(p, " (%s)", s->language);
+	rama_pen_plain(p);
+	rama_pen_line(p);
 	for (const char *line = s->text; *line != '\0';) {
 		size_t n = strcspn(line, "\n");
 
 		if (n > 0)
-			rama_report_pen_to(p, CODE_AT);
-		rama_report_pen_code(p, line, n);
-		rama_report_pen_line(p);
+			rama_pen_to(p, CODE_AT);
+		rama_pen_code(p, line, n);
+		rama_pen_line(p);
 		line += n + (line[n] == '\n');
 	}
 }
 
-static void put_details(struct rama_report_pen *p, const struct rama_report *r,
+static void put_details(struct rama_pen *p, const struct rama_report *r,
 			const struct rama_diag_finding *f)
 {
 	char text[64];
@@ -256,7 +254,7 @@ static void put_details(struct rama_report_pen *p, const struct rama_report *r,
 			put_snippet(p, &f->snippets[i]);
 }
 
-static void put_findings(struct rama_report_pen *p, const struct rama_report *r,
+static void put_findings(struct rama_pen *p, const struct rama_report *r,
 			 const struct rama_report_look *look)
 {
 	const struct rama_diag *d = r->diagnosis;
@@ -279,14 +277,14 @@ static void put_findings(struct rama_report_pen *p, const struct rama_report *r,
 			put_details(p, r, f);
 	}
 	if (look->brief && shown < serious) {
-		rama_report_pen_to(p, TEXT_AT);
-		rama_report_pen_fmt(p, "and %zu more", serious - shown);
-		rama_report_pen_line(p);
+		rama_pen_to(p, TEXT_AT);
+		rama_pen_fmt(p, "and %zu more", serious - shown);
+		rama_pen_line(p);
 	}
 }
 
 /* what is no reason to act, in a line */
-static void put_notes(struct rama_report_pen *p, const struct rama_diag *d)
+static void put_notes(struct rama_pen *p, const struct rama_diag *d)
 {
 	struct rama_out text;
 	size_t n = 0;
@@ -303,34 +301,34 @@ static void put_notes(struct rama_report_pen *p, const struct rama_diag *d)
 		rama_out_fmt(&text, " and %zu more", n - NOTES_MOST);
 	rama_out_char(&text, '\0');
 	if (n > 0 && text.error == 0) {
-		rama_report_pen_text(p, " noted: ");
-		rama_report_pen_wrap(p, text.buf, 8, p->width);
-		rama_report_pen_line(p);
+		rama_pen_text(p, " noted: ");
+		rama_pen_wrap(p, text.buf, 8, p->width);
+		rama_pen_line(p);
 	}
 	rama_out_fini(&text);
 }
 
-static void put_foot(struct rama_report_pen *p, const struct rama_report *r,
+static void put_foot(struct rama_pen *p, const struct rama_report *r,
 		     const struct rama_report_look *look)
 {
 	static const char hint[] = "--verbose for snippets, --html for pictures";
 	struct rama_report_words w;
 
 	rama_report_words_checks(&w, r);
-	rama_report_pen_style(p, "2");
-	rama_report_pen_to(p, 1);
+	rama_pen_style(p, "2");
+	rama_pen_to(p, 1);
 	put_words(p, &w, " ", 1);
 	rama_report_words_fini(&w);
 	if (!look->verbose && p->column + 2 + strlen(hint) <= p->width)
-		rama_report_pen_right(p, hint, p->width);
-	rama_report_pen_plain(p);
-	rama_report_pen_line(p);
+		rama_pen_right(p, hint, p->width);
+	rama_pen_plain(p);
+	rama_pen_line(p);
 }
 
 void rama_report_text(struct rama_out *o, const struct rama_report *r,
 		      const struct rama_report_look *look)
 {
-	struct rama_report_pen p = {
+	struct rama_pen p = {
 		.o = o, .width = look->width, .colour = look->colour, .utf8 = look->utf8
 	};
 	const struct rama_diag *d = r->diagnosis;
@@ -349,7 +347,7 @@ void rama_report_text(struct rama_out *o, const struct rama_report *r,
 		put_bar(&p, d);
 	put_numbers(&p, r);
 	if (!look->brief && (d->n_high + d->n_warn > 0 || look->verbose))
-		rama_report_pen_line(&p);
+		rama_pen_line(&p);
 	put_findings(&p, r, look);
 	if (look->brief)
 		return;

@@ -3,11 +3,11 @@
 #ifndef RAMA_REPORT_TEXT_H
 #define RAMA_REPORT_TEXT_H
 
-#include "report/pen.h"
+#include "base/pen.h"
 #include "report/table.h"
 #include "report/words.h"
 
 /* text_tables.c: layers, sizes, files, ranks and so on, for --verbose */
-void rama_report_text_tables(struct rama_report_pen *p, const struct rama_report *r);
+void rama_report_text_tables(struct rama_pen *p, const struct rama_report *r);
 
 #endif

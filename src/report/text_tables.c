@@ -91,7 +91,7 @@ static void drop_blank(struct shown *s, const bool *filled)
 	s->n = n;
 }
 
-static void measure(struct shown *s, const struct rama_report_pen *p, const struct rama_report *r)
+static void measure(struct shown *s, const struct rama_pen *p, const struct rama_report *r)
 {
 	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
 	bool filled[SHOWN_MOST] = { false };
@@ -99,14 +99,14 @@ static void measure(struct shown *s, const struct rama_report_pen *p, const stru
 	size_t done = 0;
 
 	for (unsigned k = 0; k < s->n; k++)
-		s->width[k] = rama_report_pen_columns(p, s->t->columns[s->column[k]].header);
+		s->width[k] = rama_pen_columns(p, s->t->columns[s->column[k]].header);
 	for (size_t i = 0; i < s->rows && done < ROWS_MOST; i++) {
 		if (!row(s, r, i, c))
 			continue;
 		done++;
 		for (unsigned k = 0; k < s->n; k++) {
 			const struct rama_report_cell *x = &c[s->column[k]];
-			unsigned n = rama_report_pen_columns(p, text_of(s, k, c, to));
+			unsigned n = rama_pen_columns(p, text_of(s, k, c, to));
 
 			s->width[k] = n > s->width[k] ? n : s->width[k];
 			filled[k] |= !(x->kind == RAMA_REPORT_CELL_NONE ||
@@ -140,8 +140,7 @@ static void fit(struct shown *s, unsigned width)
 				      : least;
 }
 
-static void put_row(struct rama_report_pen *p, const struct shown *s,
-		    const struct rama_report_cell *c)
+static void put_row(struct rama_pen *p, const struct shown *s, const struct rama_report_cell *c)
 {
 	unsigned at = 2;
 	char to[64];
@@ -150,14 +149,14 @@ static void put_row(struct rama_report_pen *p, const struct shown *s,
 		const struct rama_report_column *col = &s->t->columns[s->column[k]];
 		const char *text = c != NULL ? text_of(s, k, c, to) : col->header;
 
-		rama_report_pen_to(p, at);
+		rama_pen_to(p, at);
 		if (col->unit == RAMA_REPORT_UNIT_TEXT)
-			rama_report_pen_cut(p, text, s->width[k]);
+			rama_pen_cut(p, text, s->width[k]);
 		else
-			rama_report_pen_right(p, text, at + s->width[k]);
+			rama_pen_right(p, text, at + s->width[k]);
 		at += s->width[k] + 2;
 	}
-	rama_report_pen_line(p);
+	rama_pen_line(p);
 }
 
 static const char *title_of(const struct rama_report_table *t)
@@ -165,7 +164,7 @@ static const char *title_of(const struct rama_report_table *t)
 	return t == &rama_report_tables[RAMA_REPORT_TABLE_ranks] ? "Slowest ranks" : t->title;
 }
 
-static void put_table(struct rama_report_pen *p, const struct rama_report *r, struct shown *s)
+static void put_table(struct rama_pen *p, const struct rama_report *r, struct shown *s)
 {
 	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
 	size_t done = 0, left = 0;
@@ -177,14 +176,14 @@ static void put_table(struct rama_report_pen *p, const struct rama_report *r, st
 		if (!row(s, r, i, c))
 			continue;
 		if (done == 0) {
-			rama_report_pen_line(p);
-			rama_report_pen_style(p, "1");
-			rama_report_pen_text(p, title_of(s->t));
-			rama_report_pen_plain(p);
-			rama_report_pen_line(p);
-			rama_report_pen_style(p, "2");
+			rama_pen_line(p);
+			rama_pen_style(p, "1");
+			rama_pen_text(p, title_of(s->t));
+			rama_pen_plain(p);
+			rama_pen_line(p);
+			rama_pen_style(p, "2");
 			put_row(p, s, NULL);
-			rama_report_pen_plain(p);
+			rama_pen_plain(p);
 		}
 		if (done++ < ROWS_MOST)
 			put_row(p, s, c);
@@ -192,13 +191,13 @@ static void put_table(struct rama_report_pen *p, const struct rama_report *r, st
 			left++;
 	}
 	if (left > 0) {
-		rama_report_pen_fmt(p, "  and %s more: --csv=%s",
-				    rama_human_count(n, (int64_t)left), s->t->name);
-		rama_report_pen_line(p);
+		rama_pen_fmt(p, "  and %s more: --csv=%s", rama_human_count(n, (int64_t)left),
+			     s->t->name);
+		rama_pen_line(p);
 	}
 }
 
-void rama_report_text_tables(struct rama_report_pen *p, const struct rama_report *r)
+void rama_report_text_tables(struct rama_pen *p, const struct rama_report *r)
 {
 	for (size_t i = 0; i < sizeof(choice) / sizeof(choice[0]); i++) {
 		struct shown s = { .t = &rama_report_tables[choice[i].table] };

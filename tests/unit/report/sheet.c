@@ -24,7 +24,7 @@ static void texts_are_harmless(void **st)
 	(void)st;
 	for (size_t i = 0; i < LENGTH(pairs); i++)
 		assert_string_equal(rama_report_paper_text(&p, pairs[i][0]), pairs[i][1]);
-	assert_int_equal(rama_report_text_width("a→b×"), 4);
+	assert_int_equal(rama_text_width("a→b×"), 4);
 	rama_report_paper_fini(&p);
 }
 

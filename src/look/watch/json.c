@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch_json.c: a look as JSON: docs/format/watch.md. */
+/* json.c: a look as JSON: docs/format/watch.md. */
 #include "base/json.h"
-#include "cli/watch/watch.h"
+#include "look/watch/watch.h"
 
 #define FILES_TOLD 20
 
@@ -148,8 +148,8 @@ static int one_job(struct rama_json *j, const struct rama_look_job *job, double 
 	rama_json_open(j, '{');
 	rama_json_key_string(j, "key", job->key);
 	rama_json_key_string(j, "name", job->name);
-	rama_json_key_string(j, "program", rama_cli_watch_program(job));
-	rama_json_key_string(j, "user", rama_cli_watch_user(job->uid));
+	rama_json_key_string(j, "program", rama_look_watch_program(job));
+	rama_json_key_string(j, "user", rama_look_watch_user(job->uid));
 	rama_json_key_i64(j, "uid", job->uid);
 	rama_json_key_i64(j, "job_id", job->jobid);
 	rama_json_key_string(j, "state", job->ended ? "ended" : "running");
@@ -174,7 +174,7 @@ static int one_job(struct rama_json *j, const struct rama_look_job *job, double 
 	return rc;
 }
 
-int rama_cli_watch_json(struct rama_out *o, const struct rama_look *l, struct rama_err *e)
+int rama_look_watch_json(struct rama_out *o, const struct rama_look *l, struct rama_err *e)
 {
 	struct rama_json j;
 	int rc = 0;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* show_json.c: a log as JSON; docs/format/json.md describes it. */
+/* json.c: a log as JSON; docs/format/json.md describes it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "cli/show/show.h"
+#include "report/show/show.h"
 #include "core/summary.h"
 #include "core/total.h"
 
 struct writer {
-	struct rama_cli_show *show;
-	struct rama_cli_input *in;
+	struct rama_report_show *show;
 	struct rama_json j;
-	struct rama_cli_items items;
+	struct rama_report_items items;
 	struct rama_core_total total;
 	struct rama_core_summary summary;
 };
@@ -91,11 +90,11 @@ static void head(struct rama_json *j, const struct rama_log *log, const char *pa
 	rama_json_close(j, ']');
 }
 
-static void item(void *ctx, const struct rama_cli_item *it)
+static void item(void *ctx, const struct rama_report_item *it)
 {
 	struct writer *w = ctx;
 
-	if (!rama_cli_filter_counter(&w->show->filter, it->name))
+	if (!rama_report_filter_counter(&w->show->filter, it->name))
 		return;
 	rama_json_key(&w->j, it->name);
 	if (it->type == RAMA_TAB_TEXT)
@@ -131,7 +130,7 @@ static void segments(struct writer *w, struct rama_log_cursor *c)
 				rama_json_id(&w->j, seg[i][RAMA_TAB_SEG_THREAD].u);
 			rama_json_close(&w->j, ']');
 		}
-		rama_cli_progress(w->in, c);
+		rama_report_show_progress(w->show, c);
 	}
 	if (open_list != NULL)
 		rama_json_close(&w->j, ']');
@@ -140,7 +139,7 @@ static void segments(struct writer *w, struct rama_log_cursor *c)
 static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r)
 {
 	struct writer *w = ctx;
-	struct rama_cli_columns col;
+	struct rama_report_place col;
 
 	if (r->mod->flags & RAMA_TAB_TOTALS) {
 		if (w->show->total)
@@ -150,7 +149,7 @@ static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_r
 	}
 	if (!w->show->base && !w->show->dxt)
 		return 0;
-	rama_cli_columns_of(&col, &w->in->log, r);
+	rama_report_place_of(&col, w->show->log, r);
 	rama_json_open(&w->j, '{');
 	rama_json_key(&w->j, "id");
 	rama_json_id(&w->j, r->w[RAMA_TAB_ID].u);
@@ -166,7 +165,7 @@ static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_r
 	} else {
 		rama_json_key(&w->j, "counters");
 		rama_json_open(&w->j, '{');
-		rama_cli_items_each(&w->items, r);
+		rama_report_items_each(&w->items, r);
 		rama_json_close(&w->j, '}');
 	}
 	rama_json_close(&w->j, '}');
@@ -182,7 +181,7 @@ static void totals(struct writer *w, const struct rama_tab_module *mod)
 		const struct rama_tab_field *f = &mod->record->fields[i];
 
 		if (f->place != RAMA_TAB_COUNTER ||
-		    !rama_cli_filter_counter(&w->show->filter, f->name))
+		    !rama_report_filter_counter(&w->show->filter, f->name))
 			continue;
 		rama_json_key(&w->j, f->name);
 		value(&w->j, f->type, rama_tab_field_is_id(f), w->total.w[f->word]);
@@ -230,7 +229,7 @@ static void perf(struct writer *w)
 
 static int module(struct writer *w, unsigned id)
 {
-	const struct rama_log_part *part = &w->in->log.part[id];
+	const struct rama_log_part *part = &w->show->log->part[id];
 	const struct rama_tab_module *mod = rama_tab_module_get(id);
 	bool sums = mod != NULL && (mod->flags & RAMA_TAB_TOTALS) && !w->show->dxt;
 	union rama_core_word *words =
@@ -245,13 +244,13 @@ static int module(struct writer *w, unsigned id)
 	rama_json_key_i64(&w->j, "version", part->version);
 	rama_json_key_i64(&w->j, "stored_bytes", (int64_t)part->stored_len);
 	rama_json_key(&w->j, "incomplete");
-	rama_json_bool(&w->j, w->in->log.partial >> id & 1);
+	rama_json_bool(&w->j, w->show->log->partial >> id & 1);
 	if (mod != NULL) {
 		rama_core_total_init(&w->total, mod, words);
 		rama_core_summary_init(&w->summary, mod);
 		rama_json_key(&w->j, "records");
 		rama_json_open(&w->j, '[');
-		rc = rama_cli_show_records(w->show, w->in, id, record, w);
+		rc = rama_report_show_records(w->show, id, record, w);
 		rama_json_close(&w->j, ']');
 		if (rc == 0 && sums && w->show->total)
 			totals(w, mod);
@@ -266,27 +265,27 @@ static int module(struct writer *w, unsigned id)
 	return rc;
 }
 
-int rama_cli_show_json(struct rama_cli_show *s, struct rama_cli_input *in)
+int rama_report_show_json(struct rama_report_show *s)
 {
-	struct writer w = { .show = s, .in = in, .items = { .fn = item, .ctx = &w } };
+	struct writer w = { .show = s, .items = { .fn = item, .ctx = &w } };
 	int rc = 0;
 
 	rama_json_init(&w.j, s->out);
 	rama_json_open(&w.j, '{');
-	head(&w.j, &in->log, in->path);
+	head(&w.j, s->log, s->path);
 	rama_json_key(&w.j, "modules");
 	rama_json_open(&w.j, '[');
 	for (unsigned i = 0; i < RAMA_TAB_MODULES && rc == 0; i++) {
 		const struct rama_tab_module *mod = rama_tab_module_get(i);
 		bool trace = mod != NULL && (mod->flags & RAMA_TAB_TRACE);
 
-		if (in->log.part[i].stored_len == 0 && !(in->log.partial >> i & 1))
+		if (s->log->part[i].stored_len == 0 && !(s->log->partial >> i & 1))
 			continue;
-		if (rama_cli_filter_module(&s->filter, i) && trace == s->dxt)
+		if (rama_report_filter_module(&s->filter, i) && trace == s->dxt)
 			rc = module(&w, i);
 	}
 	rama_json_close(&w.j, ']');
-	rama_json_key_i64(&w.j, "problems", in->log.problems);
+	rama_json_key_i64(&w.j, "problems", s->log->problems);
 	rama_json_close(&w.j, '}');
-	return rc == 0 ? 0 : rama_err_status(rc);
+	return rc;
 }

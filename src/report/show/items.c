@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/items.h"
+#include "report/show/items.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static void give(struct rama_cli_items *it, const char *name, uint8_t type,
+static void give(struct rama_report_items *it, const char *name, uint8_t type,
 		 union rama_core_word value)
 {
-	struct rama_cli_item item = { .name = name, .type = type, .value = value };
+	struct rama_report_item item = { .name = name, .type = type, .value = value };
 
 	it->fn(it->ctx, &item);
 }
 
-static void give_text(struct rama_cli_items *it, const char *name, const char *text, size_t len)
+static void give_text(struct rama_report_items *it, const char *name, const char *text, size_t len)
 {
-	struct rama_cli_item item = {
+	struct rama_report_item item = {
 		.name = name, .type = RAMA_TAB_TEXT, .text = text, .text_len = strnlen(text, len)
 	};
 
 	it->fn(it->ctx, &item);
 }
 
-static void give_field(struct rama_cli_items *it, const struct rama_core_record *r,
+static void give_field(struct rama_report_items *it, const struct rama_core_record *r,
 		       const struct rama_tab_field *f)
 {
-	struct rama_cli_item item = { .name = f->name,
-				      .type = f->type,
-				      .is_id = rama_tab_field_is_id(f),
-				      .value = r->w[f->word] };
+	struct rama_report_item item = { .name = f->name,
+					 .type = f->type,
+					 .is_id = rama_tab_field_is_id(f),
+					 .value = r->w[f->word] };
 
 	it->fn(it->ctx, &item);
 }
 
-static void give_i64(struct rama_cli_items *it, const char *name, int64_t v)
+static void give_i64(struct rama_report_items *it, const char *name, int64_t v)
 {
 	give(it, name, RAMA_TAB_I64, (union rama_core_word){ .i = v });
 }
 
-static void give_place(struct rama_cli_items *it, const struct rama_core_record *r, uint8_t place)
+static void give_place(struct rama_report_items *it, const struct rama_core_record *r,
+		       uint8_t place)
 {
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
 		const struct rama_tab_field *f = &r->schema->fields[i];
@@ -48,7 +49,7 @@ static void give_place(struct rama_cli_items *it, const struct rama_core_record 
 	}
 }
 
-static void give_numbered(struct rama_cli_items *it, const char *name,
+static void give_numbered(struct rama_report_items *it, const char *name,
 			  const union rama_core_word *w, uint64_t n)
 {
 	char text[64];
@@ -81,7 +82,8 @@ static void flags_text(char *to, size_t size, int64_t v)
 			n += (size_t)snprintf(to + n, size - n, "%s%s", n > 0 ? "," : "", bit[i]);
 }
 
-static void give_component(struct rama_cli_items *it, uint64_t n, const union rama_core_word *comp)
+static void give_component(struct rama_report_items *it, uint64_t n,
+			   const union rama_core_word *comp)
 {
 	const struct rama_tab_schema *s = &rama_tab_schema_lustre_comp;
 	char name[64], text[160];
@@ -105,7 +107,7 @@ static void give_component(struct rama_cli_items *it, uint64_t n, const union ra
 	}
 }
 
-static void give_lustre(struct rama_cli_items *it, const struct rama_core_record *r)
+static void give_lustre(struct rama_report_items *it, const struct rama_core_record *r)
 {
 	const union rama_core_word *ost = r->array[1];
 	char name[64];
@@ -122,7 +124,7 @@ static void give_lustre(struct rama_cli_items *it, const struct rama_core_record
 	}
 }
 
-static void give_apmpi(struct rama_cli_items *it, const struct rama_core_record *r)
+static void give_apmpi(struct rama_report_items *it, const struct rama_core_record *r)
 {
 	uint32_t sync;
 
@@ -146,7 +148,7 @@ static void give_apmpi(struct rama_cli_items *it, const struct rama_core_record 
 	}
 }
 
-static void give_mode(struct rama_cli_items *it, const char *name, const char *flag, int64_t v,
+static void give_mode(struct rama_report_items *it, const char *name, const char *flag, int64_t v,
 		      const char *const *modes, unsigned n)
 {
 	uint64_t mode = (uint64_t)v & 0x7fffffff;
@@ -155,7 +157,7 @@ static void give_mode(struct rama_cli_items *it, const char *name, const char *f
 	give_i64(it, flag, ((uint64_t)v & 0x80000000) == 0);
 }
 
-static void give_apxc_header(struct rama_cli_items *it, const struct rama_core_record *r)
+static void give_apxc_header(struct rama_report_items *it, const struct rama_core_record *r)
 {
 	static const char *const memory[] = { "MM_UNKNOWN", "MM_FLAT", "MM_EQUAL", "MM_SPLIT",
 					      "MM_CACHE" };
@@ -170,13 +172,13 @@ static void give_apxc_header(struct rama_cli_items *it, const struct rama_core_r
 	give_mode(it, "APXC_CLUSTER_MODE", "APXC_CLUSTER_MODE_CONSISTENT",
 		  r->w[RAMA_TAB_APXC_HEADER_CLUSTER_MODE].i, cluster, 6);
 	it->fn(it->ctx,
-	       &(struct rama_cli_item){ .name = "APXC_APPLICATION_ID",
-					.type = RAMA_TAB_U64,
-					.is_id = true,
-					.value = r->w[RAMA_TAB_APXC_HEADER_APPLICATION_ID] });
+	       &(struct rama_report_item){ .name = "APXC_APPLICATION_ID",
+					   .type = RAMA_TAB_U64,
+					   .is_id = true,
+					   .value = r->w[RAMA_TAB_APXC_HEADER_APPLICATION_ID] });
 }
 
-void rama_cli_items_each(struct rama_cli_items *it, const struct rama_core_record *r)
+void rama_report_items_each(struct rama_report_items *it, const struct rama_core_record *r)
 {
 	if (r->mod->id == RAMA_TAB_MOD_LUSTRE) {
 		give_lustre(it, r);
@@ -198,5 +200,67 @@ void rama_cli_items_each(struct rama_cli_items *it, const struct rama_core_recor
 			  rama_core_record_raw(r, RAMA_TAB_PROCESS_HOSTNAME), 64);
 		give_text(it, "PROCESS_COMMAND", r->count[0] > 0 ? r->array[0]->b : "",
 			  8 * r->count[0]);
+	}
+}
+
+/* ---- where it belongs ------------------------------------------------------------------------ */
+
+static const char hex[] = "0123456789abcdef";
+
+/* 36 characters and a NUL */
+static void put_uuid(char *to, const union rama_core_word *w)
+{
+	const unsigned char *b = (const unsigned char *)w->b;
+
+	for (unsigned i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*to++ = '-';
+		*to++ = hex[b[i] >> 4];
+		*to++ = hex[b[i] & 15];
+	}
+	*to = '\0';
+}
+
+static bool null_uuid(const union rama_core_word *w)
+{
+	return w[0].u == 0 && w[1].u == 0;
+}
+
+/* DAOS has pools and containers where others have mounts */
+static void daos_columns(struct rama_report_place *c, const union rama_core_word *pool,
+			 const union rama_core_word *cont, bool dfs)
+{
+	char *mount = c->buf + 64;
+
+	put_uuid(mount, pool);
+	mount[36] = ':'; /* over the NUL */
+	put_uuid(mount + 37, cont);
+	c->mount = dfs && (null_uuid(pool) || null_uuid(cont)) ? "UNKNOWN" : mount;
+	c->fs = "N/A";
+}
+
+void rama_report_place_of(struct rama_report_place *c, const struct rama_log *log,
+			  const struct rama_core_record *r)
+{
+	const struct rama_log_name *n = rama_log_name_get(log, r->w[RAMA_TAB_ID].u);
+	const struct rama_log_mount *m = n != NULL ? rama_log_mount_get(log, n->text) : NULL;
+
+	c->named = n != NULL;
+	c->name = n != NULL			   ? n->text
+		  : r->mod->id == RAMA_TAB_MOD_BGQ ? "darshan-bgq-record"
+						   : "(null)";
+	c->mount = m != NULL ? m->path : "UNKNOWN";
+	c->fs = m != NULL ? m->type : "UNKNOWN";
+	if (r->mod->flags & RAMA_TAB_PLAIN) {
+		c->name = c->mount = c->fs = "";
+	} else if (r->mod->id == RAMA_TAB_MOD_DFS) {
+		daos_columns(c, &r->w[RAMA_TAB_DFS_POOL_UUID], &r->w[RAMA_TAB_DFS_CONT_UUID], true);
+	} else if (r->mod->id == RAMA_TAB_MOD_DAOS) {
+		daos_columns(c, &r->w[RAMA_TAB_DAOS_POOL_UUID], &r->w[RAMA_TAB_DAOS_CONT_UUID],
+			     false);
+		snprintf(c->buf, 64, "%llu.%llu", (unsigned long long)r->w[RAMA_TAB_DAOS_OID_HI].u,
+			 (unsigned long long)r->w[RAMA_TAB_DAOS_OID_LO].u);
+		c->name = c->buf;
+		c->named = true;
 	}
 }

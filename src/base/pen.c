@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report/pen.h"
+#include "base/pen.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -112,7 +112,7 @@ static struct glyph glyph_at(const char *s, bool utf8)
 	return g;
 }
 
-size_t rama_report_pen_char(struct rama_out *o, const char *s)
+size_t rama_pen_char(struct rama_out *o, const char *s)
 {
 	struct glyph g = glyph_at(s, true);
 
@@ -120,13 +120,13 @@ size_t rama_report_pen_char(struct rama_out *o, const char *s)
 	return g.taken;
 }
 
-static void put(struct rama_report_pen *p, const struct glyph *g)
+static void put(struct rama_pen *p, const struct glyph *g)
 {
 	rama_out_bytes(p->o, g->text, g->bytes);
 	p->column += g->columns;
 }
 
-unsigned rama_report_pen_columns(const struct rama_report_pen *p, const char *s)
+unsigned rama_pen_columns(const struct rama_pen *p, const char *s)
 {
 	unsigned n = 0;
 
@@ -139,7 +139,7 @@ unsigned rama_report_pen_columns(const struct rama_report_pen *p, const char *s)
 	return n;
 }
 
-void rama_report_pen_text(struct rama_report_pen *p, const char *s)
+void rama_pen_text(struct rama_pen *p, const char *s)
 {
 	while (*s != '\0') {
 		struct glyph g = glyph_at(s, p->utf8);
@@ -149,7 +149,7 @@ void rama_report_pen_text(struct rama_report_pen *p, const char *s)
 	}
 }
 
-void rama_report_pen_fmt(struct rama_report_pen *p, const char *fmt, ...)
+void rama_pen_fmt(struct rama_pen *p, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -157,10 +157,10 @@ void rama_report_pen_fmt(struct rama_report_pen *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	rama_report_pen_text(p, text);
+	rama_pen_text(p, text);
 }
 
-void rama_report_pen_code(struct rama_report_pen *p, const char *s, size_t n)
+void rama_pen_code(struct rama_pen *p, const char *s, size_t n)
 {
 	for (const char *end = s + n; s < end;) {
 		struct glyph g = glyph_at(s, p->utf8);
@@ -172,15 +172,15 @@ void rama_report_pen_code(struct rama_report_pen *p, const char *s, size_t n)
 	}
 }
 
-void rama_report_pen_cut(struct rama_report_pen *p, const char *s, unsigned most)
+void rama_pen_cut(struct rama_pen *p, const char *s, unsigned most)
 {
 	const char *dots = "…";
-	unsigned all = rama_report_pen_columns(p, s), gap = rama_report_pen_columns(p, dots);
+	unsigned all = rama_pen_columns(p, s), gap = rama_pen_columns(p, dots);
 	unsigned head, skip, at = 0;
 	bool cut = false;
 
 	if (all <= most || most <= gap) {
-		rama_report_pen_text(p, s);
+		rama_pen_text(p, s);
 		return;
 	}
 	head = (most - gap) / 2;
@@ -191,7 +191,7 @@ void rama_report_pen_cut(struct rama_report_pen *p, const char *s, unsigned most
 		if (at + g.columns <= head || at >= skip) {
 			put(p, &g);
 		} else if (!cut) {
-			rama_report_pen_text(p, dots);
+			rama_pen_text(p, dots);
 			cut = true;
 		}
 		at += g.columns;
@@ -199,7 +199,7 @@ void rama_report_pen_cut(struct rama_report_pen *p, const char *s, unsigned most
 	}
 }
 
-void rama_report_pen_to(struct rama_report_pen *p, unsigned column)
+void rama_pen_to(struct rama_pen *p, unsigned column)
 {
 	while (p->column < column) {
 		rama_out_char(p->o, ' ');
@@ -207,27 +207,27 @@ void rama_report_pen_to(struct rama_report_pen *p, unsigned column)
 	}
 }
 
-void rama_report_pen_right(struct rama_report_pen *p, const char *s, unsigned end)
+void rama_pen_right(struct rama_pen *p, const char *s, unsigned end)
 {
-	unsigned n = rama_report_pen_columns(p, s);
+	unsigned n = rama_pen_columns(p, s);
 
-	rama_report_pen_to(p, end > n ? end - n : 0);
-	rama_report_pen_text(p, s);
+	rama_pen_to(p, end > n ? end - n : 0);
+	rama_pen_text(p, s);
 }
 
-void rama_report_pen_line(struct rama_report_pen *p)
+void rama_pen_line(struct rama_pen *p)
 {
 	rama_out_char(p->o, '\n');
 	p->column = 0;
 }
 
-void rama_report_pen_style(struct rama_report_pen *p, const char *code)
+void rama_pen_style(struct rama_pen *p, const char *code)
 {
 	if (p->colour)
 		rama_out_fmt(p->o, "\033[%sm", code);
 }
 
-void rama_report_pen_plain(struct rama_report_pen *p)
+void rama_pen_plain(struct rama_pen *p)
 {
 	if (p->colour)
 		rama_out_text(p->o, "\033[0m");
@@ -262,7 +262,7 @@ static size_t word_length(const char *s)
 	return n;
 }
 
-static unsigned width_of(const struct rama_report_pen *p, const char *s, size_t n)
+static unsigned width_of(const struct rama_pen *p, const char *s, size_t n)
 {
 	unsigned w = 0;
 
@@ -281,21 +281,21 @@ struct block {
 	const char *beside; /* still to be put at the end of the line, or NULL */
 };
 
-static void end_beside(struct rama_report_pen *p, struct block *b)
+static void end_beside(struct rama_pen *p, struct block *b)
 {
 	if (b->beside != NULL)
-		rama_report_pen_right(p, b->beside, p->width);
+		rama_pen_right(p, b->beside, p->width);
 	b->beside = NULL;
 }
 
-static void new_line(struct rama_report_pen *p, struct block *b)
+static void new_line(struct rama_pen *p, struct block *b)
 {
 	end_beside(p, b);
-	rama_report_pen_line(p);
-	rama_report_pen_to(p, b->left);
+	rama_pen_line(p);
+	rama_pen_to(p, b->left);
 }
 
-static void put_word(struct rama_report_pen *p, const char *s, size_t n, struct block *b)
+static void put_word(struct rama_pen *p, const char *s, size_t n, struct block *b)
 {
 	for (size_t i = 0; i < n;) {
 		struct glyph g = glyph_at(s + i, p->utf8);
@@ -308,7 +308,7 @@ static void put_word(struct rama_report_pen *p, const char *s, size_t n, struct 
 }
 
 /* first: the text begins its line, else it goes on after another */
-static void wrap(struct rama_report_pen *p, const char *s, struct block *b, bool first)
+static void wrap(struct rama_pen *p, const char *s, struct block *b, bool first)
 {
 	if (b->right <= b->left)
 		b->right = b->left + 1;
@@ -319,29 +319,29 @@ static void wrap(struct rama_report_pen *p, const char *s, struct block *b, bool
 			first = true;
 		}
 		if (!first)
-			rama_report_pen_text(p, " ");
+			rama_pen_text(p, " ");
 		put_word(p, s, n, b);
 		first = false;
 	}
 	end_beside(p, b);
 }
 
-void rama_report_pen_wrap(struct rama_report_pen *p, const char *s, unsigned left, unsigned right)
+void rama_pen_wrap(struct rama_pen *p, const char *s, unsigned left, unsigned right)
 {
 	struct block b = { .left = left, .right = right };
 
 	wrap(p, s, &b, true);
 }
 
-void rama_report_pen_more(struct rama_report_pen *p, const char *s, unsigned left, unsigned right)
+void rama_pen_more(struct rama_pen *p, const char *s, unsigned left, unsigned right)
 {
 	struct block b = { .left = left, .right = right };
 
 	wrap(p, s, &b, false);
 }
 
-void rama_report_pen_wrap_beside(struct rama_report_pen *p, const char *s, unsigned left,
-				 unsigned right, const char *beside)
+void rama_pen_wrap_beside(struct rama_pen *p, const char *s, unsigned left, unsigned right,
+			  const char *beside)
 {
 	struct block b = { .left = left, .right = right, .beside = beside };
 

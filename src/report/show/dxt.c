@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* show_dxt.c: the text form of darshan-dxt-parser: every traced read and write. */
+/* dxt.c: the text form of darshan-dxt-parser: every traced read and write. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/show/show.h"
+#include "base/grow.h"
+#include "report/show/show.h"
 
 /* layout of one file on Lustre, for the OST column */
 struct layout {
@@ -13,8 +14,7 @@ struct layout {
 };
 
 struct trace {
-	struct rama_cli_show *show;
-	struct rama_cli_input *in;
+	struct rama_report_show *show;
 	const struct rama_tab_module *mod;
 	bool threads;	       /* thread columns are shown */
 	bool has_ids;	       /* the log knows threads */
@@ -38,15 +38,8 @@ static int keep_layout(void *ctx, struct rama_log_cursor *c, const struct rama_c
 	(void)c;
 	if (at == NULL || !fresh)
 		return at == NULL ? RAMA_EMEMORY : 0;
-	if (t->n_layouts == t->layouts_room) {
-		size_t room = t->layouts_room == 0 ? 64 : 2 * t->layouts_room;
-		struct layout *p = realloc(t->layouts, room * sizeof(*p));
-
-		if (p == NULL)
-			return RAMA_EMEMORY;
-		t->layouts = p;
-		t->layouts_room = room;
-	}
+	if (!RAMA_GROW(t->layouts, t->layouts_room, t->n_layouts + 1))
+		return RAMA_EMEMORY;
 	w = rama_arena_alloc(&t->arena, (comp + r->count[1] + 1) * sizeof(*w));
 	if (w == NULL)
 		return RAMA_EMEMORY;
@@ -65,7 +58,7 @@ static int count_threads(struct trace *t)
 	union rama_core_word seg[512][RAMA_TAB_SEG_WORDS];
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
-	int rc = rama_log_cursor_open(&c, &t->in->log, t->mod->id);
+	int rc = rama_log_cursor_open(&c, t->show->log, t->mod->id);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 		struct rama_map ids = { 0 };
@@ -81,17 +74,10 @@ static int count_threads(struct trace *t)
 				last = seg[i][RAMA_TAB_SEG_THREAD].u;
 			}
 		}
-		if (t->n_records == t->records_room) {
-			size_t room = t->records_room == 0 ? 256 : 2 * t->records_room;
-			uint32_t *p = realloc(t->n_threads, room * sizeof(*p));
-
-			if (p == NULL) {
-				rama_map_fini(&ids);
-				rc = RAMA_EMEMORY;
-				break;
-			}
-			t->n_threads = p;
-			t->records_room = room;
+		if (!RAMA_GROW(t->n_threads, t->records_room, t->n_records + 1)) {
+			rama_map_fini(&ids);
+			rc = RAMA_EMEMORY;
+			break;
 		}
 		t->n_threads[t->n_records++] = ids.used > 0 ? (uint32_t)ids.used : 1;
 		rama_map_fini(&ids);
@@ -132,9 +118,9 @@ static void print_record_head(struct trace *t, const struct rama_core_record *r,
 			      const struct layout *l)
 {
 	struct rama_out *o = t->show->out;
-	struct rama_cli_columns c;
+	struct rama_report_place c;
 
-	rama_cli_columns_of(&c, &t->in->log, r);
+	rama_report_place_of(&c, t->show->log, r);
 	rama_out_fmt(
 		o, "\n# DXT, file_id: %llu, file_name: ", (unsigned long long)r->w[RAMA_TAB_ID].u);
 	rama_out_text(o, c.name);
@@ -276,7 +262,7 @@ static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_
 		p = kind == 0 ? rama_put_pad(p, "write", 5, 7) : rama_put_pad(p, "read", 4, 7);
 		for (int i = 0; i < n; i++)
 			print_segment(t, head, (size_t)(p - head), number[kind]++, seg[i], l);
-		rama_cli_progress(t->in, c);
+		rama_report_show_progress(t->show, c);
 		if (t->show->out->error != 0)
 			return t->show->out->error;
 	}
@@ -287,58 +273,59 @@ static const unsigned traces[] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_MPII
 				   RAMA_TAB_MOD_DXT_STDIO };
 #define N_TRACES (sizeof(traces) / sizeof(traces[0]))
 
-static int print_module(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module)
+static int print_module(struct rama_report_show *s, unsigned module)
 {
 	static const char stars[] = "# ***************************************************\n";
-	struct trace t = { .show = s, .in = in, .mod = rama_tab_module_get(module) };
+	struct trace t = { .show = s, .mod = rama_tab_module_get(module) };
 	int rc = 0;
 
-	t.has_ids = rama_log_has_threads(&in->log, module);
+	t.has_ids = rama_log_has_threads(s->log, module);
 	t.files = module != RAMA_TAB_MOD_DXT_MPIIO;
 	t.threads = s->threads;
 	for (unsigned i = 0; i < N_TRACES; i++)
-		t.threads = t.threads || rama_log_has_threads(&in->log, traces[i]);
+		t.threads = t.threads || rama_log_has_threads(s->log, traces[i]);
 	rama_out_fmt(s->out, "\n%s# %s module data\n%s", stars, t.mod->name, stars);
-	if (!rama_cli_show_may_lack(s, &in->log, t.mod))
-		return 3;
+	if (!rama_report_show_may_lack(s, t.mod))
+		return RAMA_EMISSING;
 	/* layouts are only used here: a warning about them would not belong into the output */
 	if (!s->incomplete &&
-	    !rama_cli_show_may_lack(s, &in->log, rama_tab_module_get(RAMA_TAB_MOD_LUSTRE)))
-		return 3;
+	    !rama_report_show_may_lack(s, rama_tab_module_get(RAMA_TAB_MOD_LUSTRE)))
+		return RAMA_EMISSING;
 	if (t.files) {
-		struct rama_cli_show all = { .out = s->out };
+		struct rama_report_show all = *s; /* but for the filter */
 
-		rc = rama_cli_show_records(&all, in, RAMA_TAB_MOD_LUSTRE, keep_layout, &t);
+		all.filter = (struct rama_report_filter){ 0 };
+		rc = rama_report_show_records(&all, RAMA_TAB_MOD_LUSTRE, keep_layout, &t);
 	}
 	if (rc == 0 && t.threads && t.has_ids) {
-		struct rama_log_hush before = rama_log_set_hush(&in->log);
+		struct rama_log_hush before = rama_log_set_hush(s->log);
 
 		rc = count_threads(&t);
-		rama_log_unhush(&in->log, before);
+		rama_log_unhush(s->log, before);
 		/* they may not fit after all */
-		t.has_ids = rama_log_has_threads(&in->log, module);
+		t.has_ids = rama_log_has_threads(s->log, module);
 	}
 	if (rc == 0)
-		rc = rama_cli_show_records(s, in, module, print_record, &t);
+		rc = rama_report_show_records(s, module, print_record, &t);
 	rama_map_fini(&t.by_id);
 	rama_arena_fini(&t.arena);
 	free(t.layouts);
 	free(t.n_threads);
-	return rc == 0 ? 0 : rama_err_status(rc);
+	return rc;
 }
 
-int rama_cli_show_dxt(struct rama_cli_show *s, struct rama_cli_input *in)
+int rama_report_show_dxt(struct rama_report_show *s)
 {
 	bool any = false;
 	int rc = 0;
 
-	rama_cli_show_preamble(s, &in->log);
+	rama_report_show_preamble(s);
 	for (unsigned i = 0; i < N_TRACES && rc == 0; i++) {
-		if (in->log.part[traces[i]].stored_len == 0)
+		if (s->log->part[traces[i]].stored_len == 0)
 			continue;
 		any = true;
-		if (rama_cli_filter_module(&s->filter, traces[i]))
-			rc = print_module(s, in, traces[i]);
+		if (rama_report_filter_module(&s->filter, traces[i]))
+			rc = print_module(s, traces[i]);
 	}
 	if (!any)
 		rama_out_text(s->out, "\n# no DXT module data available for this Darshan log.\n");

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch_table.c: the tables of `iorama watch`: columns, which of them fit, and their cells. */
+/* table.c: the tables of `iorama watch`: columns, which of them fit, and their cells. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/human.h"
-#include "cli/watch/watch.h"
+#include "look/watch/watch.h"
 
-#define IN_JOBS (1u << RAMA_CLI_WATCH_JOBS)
-#define IN_RANKS (1u << RAMA_CLI_WATCH_RANKS)
-#define IN_FILES (1u << RAMA_CLI_WATCH_FILES)
+#define IN_JOBS (1u << RAMA_LOOK_WATCH_JOBS)
+#define IN_RANKS (1u << RAMA_LOOK_WATCH_RANKS)
+#define IN_FILES (1u << RAMA_LOOK_WATCH_FILES)
 #define BAR 8
 
 enum column {
@@ -43,28 +43,28 @@ static const struct {
 	bool right, flex;
 	int8_t sort; /* -1: none */
 } column[COLUMNS] = {
-	[COL_PROGRAM] = { "program", IN_JOBS, 12, 28, 0, false, true, RAMA_CLI_SORT_NAME },
+	[COL_PROGRAM] = { "program", IN_JOBS, 12, 28, 0, false, true, RAMA_LOOK_SORT_NAME },
 	[COL_JOB] = { "job", IN_JOBS, 22, 22, 8, false, false, -1 },
 	[COL_USER] = { "user", IN_JOBS, 8, 8, 5, false, false, -1 },
 	[COL_RANKS] = { "ranks", IN_JOBS, 7, 7, 4, true, false, -1 },
-	[COL_RANK] = { "rank", IN_RANKS, 5, 5, 0, true, false, RAMA_CLI_SORT_NAME },
+	[COL_RANK] = { "rank", IN_RANKS, 5, 5, 0, true, false, RAMA_LOOK_SORT_NAME },
 	[COL_PID] = { "pid", IN_RANKS, 8, 8, 7, true, false, -1 },
 	[COL_HOST] = { "host", IN_RANKS, 12, 12, 9, false, false, -1 },
-	[COL_FILE] = { "file", IN_FILES, 12, 250, 0, false, true, RAMA_CLI_SORT_NAME },
+	[COL_FILE] = { "file", IN_FILES, 12, 250, 0, false, true, RAMA_LOOK_SORT_NAME },
 	[COL_READ] = { "read/s", IN_JOBS | IN_RANKS | IN_FILES, 10, 10, 1, true, false,
-		       RAMA_CLI_SORT_RATE },
+		       RAMA_LOOK_SORT_RATE },
 	[COL_WRITE] = { "write/s", IN_JOBS | IN_RANKS | IN_FILES, 10, 10, 1, true, false,
-			RAMA_CLI_SORT_RATE },
+			RAMA_LOOK_SORT_RATE },
 	[COL_OPS] = { "ops/s", IN_JOBS | IN_RANKS | IN_FILES, 9, 9, 4, true, false,
-		      RAMA_CLI_SORT_OPS },
+		      RAMA_LOOK_SORT_OPS },
 	[COL_LATENCY] = { "latency", IN_JOBS | IN_RANKS | IN_FILES, 8, 8, 5, true, false,
-			  RAMA_CLI_SORT_LATENCY },
+			  RAMA_LOOK_SORT_LATENCY },
 	[COL_LONGEST] = { "longest", IN_RANKS | IN_FILES, 8, 8, 8, true, false,
-			  RAMA_CLI_SORT_LONGEST },
+			  RAMA_LOOK_SORT_LONGEST },
 	[COL_IO] = { "in I/O", IN_JOBS | IN_RANKS, BAR + 8, BAR + 8, 2, false, false,
-		     RAMA_CLI_SORT_IO },
+		     RAMA_LOOK_SORT_IO },
 	[COL_MOVED] = { "moved", IN_JOBS | IN_RANKS | IN_FILES, 10, 10, 8, true, false,
-			RAMA_CLI_SORT_MOVED },
+			RAMA_LOOK_SORT_MOVED },
 	[COL_SHARED] = { "ranks", IN_FILES, 5, 5, 9, true, false, -1 },
 	[COL_WAIT] = { "waits in", IN_RANKS, 22, 250, 3, false, true, -1 },
 	[COL_TRAIL] = { "last 60 s", IN_JOBS, 15, 15, 6, false, false, -1 },
@@ -74,7 +74,7 @@ static const struct {
 
 /* ---- bars ------------------------------------------------------------------------------------ */
 
-double rama_cli_watch_peak(const struct rama_look_trail *t)
+double rama_look_watch_peak(const struct rama_look_trail *t)
 {
 	double most = 0;
 
@@ -85,14 +85,14 @@ double rama_cli_watch_peak(const struct rama_look_trail *t)
 
 /* Bars stand for whole seconds by the clock, so that only the last one changes while time goes
  * on. The second that has just begun is left out. */
-void rama_cli_watch_trail(struct rama_cli_watch_page *p, const struct rama_look_trail *t,
-			  unsigned columns)
+void rama_look_watch_trail(struct rama_look_page *p, const struct rama_look_trail *t,
+			   unsigned columns)
 {
 	static const char *const utf8[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 	static const char *const ascii[] = { "_", ".", ":", "-", "=", "+", "*", "#" };
 	unsigned each = RAMA_LOOK_TRAIL / columns, col = p->col;
 	int64_t last = (t->second - 1) / each; /* the newest group */
-	double most = rama_cli_watch_peak(t);
+	double most = rama_look_watch_peak(t);
 	char text[RAMA_LOOK_TRAIL * 4] = "";
 	size_t n = 0;
 
@@ -116,16 +116,16 @@ void rama_cli_watch_trail(struct rama_cli_watch_page *p, const struct rama_look_
 					      (p->utf8 ? utf8 : ascii)[(unsigned)fmin(7, sum * 8)]);
 	}
 	if (most > 0)
-		rama_cli_page_put(p, RAMA_CLI_STYLE_DIM, text, columns);
+		rama_look_page_put(p, RAMA_LOOK_STYLE_DIM, text, columns);
 	p->col = col + columns;
 }
 
 /* glyphs differ, too: not all terminals have colours, nor all eyes */
-void rama_cli_watch_bar(struct rama_cli_watch_page *p, const double share[3], unsigned columns)
+void rama_look_watch_bar(struct rama_look_page *p, const double share[3], unsigned columns)
 {
 	static const char *const utf8[] = { "█", "▓", "▒" }, *const ascii[] = { "R", "W", "M" };
-	static const enum rama_cli_style style[] = { RAMA_CLI_STYLE_READ, RAMA_CLI_STYLE_WRITE,
-						     RAMA_CLI_STYLE_META };
+	static const enum rama_look_style style[] = { RAMA_LOOK_STYLE_READ, RAMA_LOOK_STYLE_WRITE,
+						      RAMA_LOOK_STYLE_META };
 	double all = share[0] + share[1] + share[2], sum = 0;
 	unsigned done = 0, full = (unsigned)lround(fmin(all, 1) * columns);
 	char text[256];
@@ -141,55 +141,55 @@ void rama_cli_watch_bar(struct rama_cli_watch_page *p, const double share[3], un
 		for (text[0] = '\0'; done < to; done++)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s",
 					      (p->utf8 ? utf8 : ascii)[k]);
-		rama_cli_page_put(p, style[k], text, columns);
+		rama_look_page_put(p, style[k], text, columns);
 	}
 	for (text[0] = '\0'; done < columns; done++)
 		strncat(text, p->utf8 ? "░" : ".", sizeof(text) - strlen(text) - 1);
-	rama_cli_page_put(p, RAMA_CLI_STYLE_DIM, text, columns);
+	rama_look_page_put(p, RAMA_LOOK_STYLE_DIM, text, columns);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 struct cell {
-	struct rama_cli_watch_page *p;
+	struct rama_look_page *p;
 	const struct rama_look *l;
-	const struct rama_cli_watch_row *r;
+	const struct rama_look_watch_row *r;
 	unsigned col, width;
 };
 
-static const struct rama_look_io *gain_of(const struct rama_cli_watch_row *r)
+static const struct rama_look_io *gain_of(const struct rama_look_watch_row *r)
 {
 	return r->f != NULL ? &r->f->gain : r->p != NULL ? &r->p->gain : &r->j->gain;
 }
 
-static const struct rama_look_io *total_of(const struct rama_cli_watch_row *r)
+static const struct rama_look_io *total_of(const struct rama_look_watch_row *r)
 {
 	return r->f != NULL ? &r->f->total : r->p != NULL ? &r->p->total : &r->j->total;
 }
 
-static void right(const struct cell *c, enum rama_cli_style style, const char *text)
+static void right(const struct cell *c, enum rama_look_style style, const char *text)
 {
-	rama_cli_page_right(c->p, style, text, c->col + c->width);
+	rama_look_page_right(c->p, style, text, c->col + c->width);
 }
 
-static void rate(const struct cell *c, int64_t bytes, enum rama_cli_style style)
+static void rate(const struct cell *c, int64_t bytes, enum rama_look_style style)
 {
 	char text[RAMA_HUMAN];
 
 	rama_human_bytes(text, c->l->interval > 0 ? (double)bytes / c->l->interval : 0);
-	right(c, bytes > 0 ? style : RAMA_CLI_STYLE_DIM,
-	      bytes > 0 ? text : rama_cli_page_word(c->p, "·", "-"));
+	right(c, bytes > 0 ? style : RAMA_LOOK_STYLE_DIM,
+	      bytes > 0 ? text : rama_look_page_word(c->p, "·", "-"));
 }
 
 static void time_cell(const struct cell *c, double s)
 {
 	char text[RAMA_HUMAN];
 
-	right(c, s > 0 ? RAMA_CLI_STYLE_PLAIN : RAMA_CLI_STYLE_DIM,
-	      s > 0 ? rama_human_seconds(text, s) : rama_cli_page_word(c->p, "·", "-"));
+	right(c, s > 0 ? RAMA_LOOK_STYLE_PLAIN : RAMA_LOOK_STYLE_DIM,
+	      s > 0 ? rama_human_seconds(text, s) : rama_look_page_word(c->p, "·", "-"));
 }
 
-static void shares_of(const struct rama_look *l, const struct rama_cli_watch_row *r,
+static void shares_of(const struct rama_look *l, const struct rama_look_watch_row *r,
 		      double share[3])
 {
 	double all = 0;
@@ -216,17 +216,17 @@ static void io_cell(const struct cell *c)
 	char text[RAMA_HUMAN];
 
 	shares_of(c->l, c->r, share);
-	rama_cli_watch_bar(c->p, share, BAR);
+	rama_look_watch_bar(c->p, share, BAR);
 	all = c->r->p != NULL ? c->r->p->share : c->r->j->share;
 	rama_human_share(text, all < 0.999 ? all : 1);
-	right(c, RAMA_CLI_STYLE_PLAIN, text);
+	right(c, RAMA_LOOK_STYLE_PLAIN, text);
 }
 
-static const enum rama_cli_style wait_style[] = { [RAMA_LOOK_WAIT_GONE] = RAMA_CLI_STYLE_DIM,
-						  [RAMA_LOOK_WAIT_COMPUTE] = RAMA_CLI_STYLE_DIM,
-						  [RAMA_LOOK_WAIT_READ] = RAMA_CLI_STYLE_READ,
-						  [RAMA_LOOK_WAIT_WRITE] = RAMA_CLI_STYLE_WRITE,
-						  [RAMA_LOOK_WAIT_META] = RAMA_CLI_STYLE_META };
+static const enum rama_look_style wait_style[] = { [RAMA_LOOK_WAIT_GONE] = RAMA_LOOK_STYLE_DIM,
+						   [RAMA_LOOK_WAIT_COMPUTE] = RAMA_LOOK_STYLE_DIM,
+						   [RAMA_LOOK_WAIT_READ] = RAMA_LOOK_STYLE_READ,
+						   [RAMA_LOOK_WAIT_WRITE] = RAMA_LOOK_STYLE_WRITE,
+						   [RAMA_LOOK_WAIT_META] = RAMA_LOOK_STYLE_META };
 
 static void wait_cell(const struct cell *c)
 {
@@ -238,25 +238,25 @@ static void wait_cell(const struct cell *c)
 
 	if (p->state == RAMA_LOOK_OFF) {
 		snprintf(text, sizeof(text), "not observed: %s", p->why);
-		rama_cli_page_put(c->p, RAMA_CLI_STYLE_WARN, text, c->width);
+		rama_look_page_put(c->p, RAMA_LOOK_STYLE_WARN, text, c->width);
 	} else if (p->wait == RAMA_LOOK_WAIT_GONE) {
-		rama_cli_page_put(c->p, RAMA_CLI_STYLE_DIM,
-				  gone[p->state == RAMA_LOOK_KILLED ? p->state : RAMA_LOOK_ENDED],
-				  c->width);
+		rama_look_page_put(c->p, RAMA_LOOK_STYLE_DIM,
+				   gone[p->state == RAMA_LOOK_KILLED ? p->state : RAMA_LOOK_ENDED],
+				   c->width);
 	} else if (p->n_told > 0 && p->call[0].since > 0.05) {
 		const char *name = p->call[0].name, *base = strrchr(name, '/');
 		unsigned left;
 
 		snprintf(text, sizeof(text), "%s %s ", p->call[0].fn,
 			 rama_human_seconds(since, p->call[0].since));
-		rama_cli_page_put(c->p, wait_style[p->wait], text, c->width);
+		rama_look_page_put(c->p, wait_style[p->wait], text, c->width);
 		left = c->col + c->width > c->p->col ? c->col + c->width - c->p->col : 0;
-		if (base != NULL && rama_cli_page_columns(c->p, name) > left)
+		if (base != NULL && rama_look_page_columns(c->p, name) > left)
 			name = base + 1;
-		rama_cli_page_put(c->p, wait_style[p->wait], name, left);
+		rama_look_page_put(c->p, wait_style[p->wait], name, left);
 	} else {
-		rama_cli_page_put(c->p, wait_style[p->wait], rama_look_wait_name(p->wait),
-				  c->width);
+		rama_look_page_put(c->p, wait_style[p->wait], rama_look_wait_name(p->wait),
+				   c->width);
 	}
 }
 
@@ -265,7 +265,7 @@ static void number_cell(const struct cell *c, int64_t n)
 	char text[RAMA_HUMAN];
 
 	snprintf(text, sizeof(text), "%lld", (long long)n);
-	right(c, RAMA_CLI_STYLE_PLAIN, text);
+	right(c, RAMA_LOOK_STYLE_PLAIN, text);
 }
 
 static void ops_cell(const struct cell *c)
@@ -275,8 +275,8 @@ static void ops_cell(const struct cell *c)
 
 	rama_human_count(text,
 			 c->l->interval > 0 ? (int64_t)llround((double)n / c->l->interval) : 0);
-	right(c, n > 0 ? RAMA_CLI_STYLE_PLAIN : RAMA_CLI_STYLE_DIM,
-	      n > 0 ? text : rama_cli_page_word(c->p, "·", "-"));
+	right(c, n > 0 ? RAMA_LOOK_STYLE_PLAIN : RAMA_LOOK_STYLE_DIM,
+	      n > 0 ? text : rama_look_page_word(c->p, "·", "-"));
 }
 
 static void who_cell(const struct cell *c, enum column k)
@@ -286,18 +286,19 @@ static void who_cell(const struct cell *c, enum column k)
 
 	switch (k) {
 	case COL_PROGRAM:
-		rama_cli_page_put(c->p, RAMA_CLI_STYLE_BOLD, rama_cli_watch_program(j), c->width);
+		rama_look_page_put(c->p, RAMA_LOOK_STYLE_BOLD, rama_look_watch_program(j),
+				   c->width);
 		break;
 	case COL_JOB:
-		rama_cli_page_put(c->p, RAMA_CLI_STYLE_PLAIN, j->name, c->width);
+		rama_look_page_put(c->p, RAMA_LOOK_STYLE_PLAIN, j->name, c->width);
 		break;
 	case COL_USER:
-		rama_cli_page_put(c->p, RAMA_CLI_STYLE_PLAIN, rama_cli_watch_user(j->uid),
-				  c->width);
+		rama_look_page_put(c->p, RAMA_LOOK_STYLE_PLAIN, rama_look_watch_user(j->uid),
+				   c->width);
 		break;
 	case COL_RANKS:
 		snprintf(text, sizeof(text), "%zu", j->running);
-		right(c, RAMA_CLI_STYLE_PLAIN, text);
+		right(c, RAMA_LOOK_STYLE_PLAIN, text);
 		break;
 	case COL_RANK:
 		number_cell(c, c->r->p->rank);
@@ -306,10 +307,10 @@ static void who_cell(const struct cell *c, enum column k)
 		number_cell(c, c->r->p->pid);
 		break;
 	case COL_HOST:
-		rama_cli_page_put(c->p, RAMA_CLI_STYLE_PLAIN, c->r->p->host, c->width);
+		rama_look_page_put(c->p, RAMA_LOOK_STYLE_PLAIN, c->r->p->host, c->width);
 		break;
 	default:
-		rama_cli_page_put(c->p, RAMA_CLI_STYLE_PLAIN, c->r->f->name, c->width);
+		rama_look_page_put(c->p, RAMA_LOOK_STYLE_PLAIN, c->r->f->name, c->width);
 		break;
 	}
 }
@@ -319,13 +320,13 @@ static void put_cell(const struct cell *c, enum column k)
 	const struct rama_look_io *gain = gain_of(c->r), *total = total_of(c->r);
 	char text[RAMA_HUMAN];
 
-	rama_cli_page_to(c->p, c->col);
+	rama_look_page_to(c->p, c->col);
 	switch (k) {
 	case COL_READ:
-		rate(c, gain->bytes_read, RAMA_CLI_STYLE_READ);
+		rate(c, gain->bytes_read, RAMA_LOOK_STYLE_READ);
 		break;
 	case COL_WRITE:
-		rate(c, gain->bytes_written, RAMA_CLI_STYLE_WRITE);
+		rate(c, gain->bytes_written, RAMA_LOOK_STYLE_WRITE);
 		break;
 	case COL_OPS:
 		ops_cell(c);
@@ -340,7 +341,7 @@ static void put_cell(const struct cell *c, enum column k)
 		io_cell(c);
 		break;
 	case COL_MOVED:
-		right(c, RAMA_CLI_STYLE_PLAIN,
+		right(c, RAMA_LOOK_STYLE_PLAIN,
 		      rama_human_bytes(text,
 				       (double)total->bytes_read + (double)total->bytes_written));
 		break;
@@ -352,8 +353,8 @@ static void put_cell(const struct cell *c, enum column k)
 		break;
 	case COL_TRAIL:
 	case COL_TRAIL_RANK:
-		rama_cli_watch_trail(c->p, c->r->p != NULL ? &c->r->p->trail : &c->r->j->trail,
-				     c->width);
+		rama_look_watch_trail(c->p, c->r->p != NULL ? &c->r->p->trail : &c->r->j->trail,
+				      c->width);
 		break;
 	default:
 		who_cell(c, k);
@@ -367,7 +368,7 @@ struct fit {
 	unsigned width[COLUMNS]; /* 0: not shown */
 };
 
-static bool is_of_use(enum column k, const struct rama_cli_watch_rows *r)
+static bool is_of_use(enum column k, const struct rama_look_watch_rows *r)
 {
 	bool other = false;
 
@@ -380,8 +381,8 @@ static bool is_of_use(enum column k, const struct rama_cli_watch_rows *r)
 	return k != COL_SHARED || r->process == NULL;
 }
 
-static struct fit find_fit(const struct rama_cli_watch_page *p, enum rama_cli_watch_kind kind,
-			   const struct rama_cli_watch_rows *r)
+static struct fit find_fit(const struct rama_look_page *p, enum rama_look_watch_kind kind,
+			   const struct rama_look_watch_rows *r)
 {
 	struct fit f = { { 0 } };
 	unsigned left = p->width - 1; /* the mark of the chosen line */
@@ -404,8 +405,8 @@ static struct fit find_fit(const struct rama_cli_watch_page *p, enum rama_cli_wa
 	return f;
 }
 
-static void table_head(struct rama_cli_watch_page *p, const struct fit *f,
-		       const struct rama_cli_watch_view *v)
+static void table_head(struct rama_look_page *p, const struct fit *f,
+		       const struct rama_look_watch_view *v)
 {
 	unsigned col = 1;
 	char text[32];
@@ -416,27 +417,27 @@ static void table_head(struct rama_cli_watch_page *p, const struct fit *f,
 		if (f->width[k] == 0)
 			continue;
 		snprintf(text, sizeof(text), "%s%s", column[k].head,
-			 sorted ? (v->reverse ? rama_cli_page_word(p, "▲", "^")
-					      : rama_cli_page_word(p, "▼", "v"))
+			 sorted ? (v->reverse ? rama_look_page_word(p, "▲", "^")
+					      : rama_look_page_word(p, "▼", "v"))
 				: "");
-		rama_cli_page_to(p, col);
+		rama_look_page_to(p, col);
 		if (column[k].right)
-			rama_cli_page_right(p, RAMA_CLI_STYLE_HEAD, text, col + f->width[k]);
+			rama_look_page_right(p, RAMA_LOOK_STYLE_HEAD, text, col + f->width[k]);
 		else
-			rama_cli_page_put(p, RAMA_CLI_STYLE_HEAD, text, f->width[k]);
+			rama_look_page_put(p, RAMA_LOOK_STYLE_HEAD, text, f->width[k]);
 		col += f->width[k] + 1;
 	}
-	rama_cli_page_line(p);
+	rama_look_page_line(p);
 }
 
-static bool is_over(const struct rama_cli_watch_row *r)
+static bool is_over(const struct rama_look_watch_row *r)
 {
 	return r->p != NULL ? r->p->wait == RAMA_LOOK_WAIT_GONE : r->f == NULL && r->j->ended;
 }
 
-void rama_cli_watch_table(struct rama_cli_watch_page *p, const struct rama_look *l,
-			  const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r,
-			  size_t from, size_t n)
+void rama_look_watch_table(struct rama_look_page *p, const struct rama_look *l,
+			   const struct rama_look_watch_view *v,
+			   const struct rama_look_watch_rows *r, size_t from, size_t n)
 {
 	struct fit f = find_fit(p, v->kind, r);
 
@@ -452,6 +453,6 @@ void rama_cli_watch_table(struct rama_cli_watch_page *p, const struct rama_look 
 				c.col += f.width[k] + 1;
 			}
 		p->dim = false;
-		rama_cli_page_line(p);
+		rama_look_page_line(p);
 	}
 }
