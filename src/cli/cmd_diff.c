@@ -99,12 +99,14 @@ static int render(const struct rama_report_diff *d, const struct rama_cli_opts *
 	} else if (rc == 0 && form == RAMA_TAB_OPT_diff_markdown) {
 		rama_report_paper_markdown(&paper, out);
 	} else if (rc == 0 && form == RAMA_TAB_OPT_diff_csv) {
-		rama_report_sheet_csv(rama_report_paper_find(&paper, csv_table(o)), out);
+		rama_grid_csv(out, rama_report_paper_find(&paper, csv_table(o)));
 	} else if (rc == 0) {
 		struct rama_cli_terminal t =
 			rama_cli_terminal_of(o, RAMA_TAB_OPT_diff_width, RAMA_TAB_OPT_diff_color,
 					     rama_cli_opts_has(o, RAMA_TAB_OPT_diff_output));
-		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
+		struct rama_grid_style style = { .width = t.width,
+						 .colour = t.colour,
+						 .utf8 = t.utf8 };
 
 		rama_report_paper_print(&paper, out, &style);
 	}

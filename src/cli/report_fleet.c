@@ -131,7 +131,7 @@ static int render(const struct rama_report_fleet *f, const struct rama_cli_opts 
 				     csv || rama_cli_opts_has(o, RAMA_TAB_OPT_report_html) ||
 					     rama_cli_opts_has(o, RAMA_TAB_OPT_report_verbose));
 	if (rc == 0 && csv) {
-		rama_report_sheet_csv(rama_report_paper_find(&paper, table_of(o)), out);
+		rama_grid_csv(out, rama_report_paper_find(&paper, table_of(o)));
 	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_TAB_OPT_report_html)) {
 		rama_report_paper_html(&paper, out);
 	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_TAB_OPT_report_markdown)) {
@@ -141,7 +141,9 @@ static int render(const struct rama_report_fleet *f, const struct rama_cli_opts 
 			rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width,
 					     RAMA_TAB_OPT_report_color,
 					     rama_cli_opts_has(o, RAMA_TAB_OPT_report_output));
-		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
+		struct rama_grid_style style = { .width = t.width,
+						 .colour = t.colour,
+						 .utf8 = t.utf8 };
 
 		rama_report_paper_print(&paper, out, &style);
 	}

@@ -26,7 +26,7 @@ void rama_report_json_rows(struct rama_json *j, const char *key, const struct ra
 static void key_figure(struct rama_json *j, const char *key, double v)
 {
 	rama_json_key(j, key);
-	rama_report_json_figure(j, v);
+	rama_cell_figure_json(j, v);
 }
 
 /* a number, or null when it is below `least`: not known */
@@ -256,8 +256,8 @@ static void window(struct rama_json *j, const struct rama_diag_finding *f)
 		return;
 	}
 	rama_json_open(j, '[');
-	rama_report_json_figure(j, f->from);
-	rama_report_json_figure(j, f->to);
+	rama_cell_figure_json(j, f->from);
+	rama_cell_figure_json(j, f->to);
 	rama_json_close(j, ']');
 }
 

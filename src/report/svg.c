@@ -7,7 +7,7 @@
 
 #include "base/human.h"
 #include "base/xml.h"
-#include "report/sheet.h"
+#include "report/paper.h"
 #include "report/svg_parts.h"
 
 #define FINDINGS_MOST 5

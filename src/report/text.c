@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The report for a terminal. The order is that of every form: verdict, numbers, findings, the
  * rest. An ordinary report fits one screen; what does not fit into it is said with --verbose. */
-#include "report/text.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/human.h"
+#include "base/pen.h"
+#include "report/table.h"
+#include "report/words.h"
 
 #define OPEN_MOST 5  /* findings with evidence and advice; further ones are a line each */
 #define BRIEF_MOST 4 /* findings of the short form */
@@ -18,6 +19,8 @@
 #define CODE_AT 6
 #define ID_ROOM 6
 #define BAR_LEAST 12
+#define ROWS_MOST 10  /* of a table */
+#define NAME_LEAST 24 /* columns of a name that is cut */
 
 static const char *const level_style[RAMA_DIAG_LEVELS] = { "32", "36", "33", "1;31" };
 
@@ -325,6 +328,129 @@ static void put_foot(struct rama_pen *p, const struct rama_report *r,
 	rama_pen_line(p);
 }
 
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* Tables have some of the columns that CSV has; those that do not fit are left out from the right,
+ * and what is left over in width goes to the first: which tables, with which columns, in which
+ * order. */
+static const struct rama_report_choice choice[] = {
+	{ RAMA_REPORT_TABLE_layers,
+	  { "name", "files", "read_time", "write_time", "meta_time", "bytes_read", "bytes_written",
+	    "reads", "writes", "metas" } },
+	{ RAMA_REPORT_TABLE_sizes,
+	  { "layer", "class", "reads", "writes", "bytes_read", "bytes_written" } },
+	{ RAMA_REPORT_TABLE_files,
+	  { "name", "ranks", "read_time", "write_time", "meta_time", "bytes_read", "bytes_written",
+	    "reads", "writes" } },
+	{ RAMA_REPORT_TABLE_ranks,
+	  { "rank", "host", "read_time", "write_time", "meta_time", "bytes_read", "bytes_written",
+	    "reads", "writes" } },
+	{ RAMA_REPORT_TABLE_phases,
+	  { "start", "end", "bytes_read", "bytes_written", "ranks", "slow_rank", "slow_busy",
+	    "median_busy", "wait" } },
+	{ RAMA_REPORT_TABLE_mounts,
+	  { "path", "type", "files", "bytes_read", "bytes_written", "time" } },
+	{ RAMA_REPORT_TABLE_targets, { "ost", "files", "bytes", "time", "mean", "slowest" } },
+};
+
+static bool is_zero(const struct rama_cell *c)
+{
+	return (c->kind == RAMA_CELL_INT && c->i == 0) ||
+	       (c->kind == RAMA_CELL_FIGURE && c->f == 0);
+}
+
+/* Rows that say something: in the table of sizes most classes are empty. */
+static bool is_empty(const struct rama_report_picked *k, const struct rama_cell *c)
+{
+	for (unsigned i = 0; i < k->grid.n_columns; i++) {
+		const struct rama_cell *x = &c[k->at[i]];
+
+		if ((x->kind == RAMA_CELL_INT || x->kind == RAMA_CELL_FIGURE) && !is_zero(x))
+			return false;
+	}
+	return true;
+}
+
+/* row i as shown: of the ranks the slowest come first */
+static bool row_of(const struct rama_report_picked *k, const struct rama_report *r, size_t i,
+		   struct rama_cell *c)
+{
+	if (k->table == &rama_report_tables[RAMA_REPORT_TABLE_ranks] && r->n_slow > 0)
+		i = r->slow[i < r->n_slow ? i : r->n_slow - 1];
+	return k->table->row(r, i, c) && !is_empty(k, c);
+}
+
+/* columns in which nothing stands but nothing and 0 are left out, but for the first */
+static void drop_blank(struct rama_report_picked *k)
+{
+	bool keep[RAMA_REPORT_CHOICE_MOST] = { true };
+
+	for (size_t r = 0; r < k->grid.n_rows; r++)
+		for (unsigned c = 1; c < k->grid.n_columns; c++) {
+			const struct rama_grid_cell *x = &k->grid.cells[r * k->grid.n_columns + c];
+
+			keep[c] |= x->text != NULL && x->value != 0;
+		}
+	rama_grid_keep(&k->grid, k->column, keep);
+	k->column[0].wide = k->column[0].unit == NULL;
+	for (unsigned c = 2; c < k->grid.n_columns; c++)
+		k->column[c].drop = c;
+}
+
+static void put_grid(struct rama_pen *p, struct rama_report_picked *k)
+{
+	struct rama_grid_style style = { .width = p->width, .utf8 = p->utf8, .pen = true };
+	struct rama_grid_layout l;
+
+	drop_blank(k);
+	rama_grid_fit(&l, &k->grid, &style, NAME_LEAST);
+	rama_pen_line(p);
+	rama_pen_style(p, "1");
+	rama_pen_text(p, k->table == &rama_report_tables[RAMA_REPORT_TABLE_ranks] ? "Slowest ranks"
+										  : k->grid.title);
+	rama_pen_plain(p);
+	rama_pen_line(p);
+	rama_pen_style(p, "2");
+	rama_grid_put_row(p->o, &k->grid, &l, &style, NULL);
+	rama_pen_plain(p);
+	for (size_t r = 0; r < k->grid.n_rows; r++)
+		rama_grid_put_row(p->o, &k->grid, &l, &style,
+				  &k->grid.cells[r * k->grid.n_columns]);
+}
+
+static void put_table(struct rama_pen *p, const struct rama_report *r,
+		      const struct rama_report_choice *choose)
+{
+	struct rama_cell c[RAMA_REPORT_COLUMNS_MOST];
+	struct rama_report_picked k;
+	size_t rows, left = 0;
+	char n[RAMA_HUMAN];
+
+	rama_report_pick(&k, choose);
+	for (unsigned i = 0; i < k.grid.n_columns; i++)
+		if (strncmp(k.column[i].key, "bytes", 5) == 0)
+			k.column[i].unit = "bytes"; /* also estimates */
+	rows = k.table->rows(r);
+	for (size_t i = 0; i < rows; i++) {
+		if (!row_of(&k, r, i, c))
+			continue;
+		if (k.grid.n_rows < ROWS_MOST)
+			rama_report_pick_row(&k, c);
+		else
+			left++;
+	}
+	if (k.grid.n_rows > 0)
+		put_grid(p, &k);
+	if (left > 0) {
+		rama_pen_fmt(p, "  and %s more: --csv=%s", rama_human_count(n, (int64_t)left),
+			     k.table->name);
+		rama_pen_line(p);
+	}
+	if (k.failed && p->o->error == 0)
+		p->o->error = RAMA_EMEMORY;
+	rama_report_pick_fini(&k);
+}
+
 void rama_report_text(struct rama_out *o, const struct rama_report *r,
 		      const struct rama_report_look *look)
 {
@@ -354,6 +480,6 @@ void rama_report_text(struct rama_out *o, const struct rama_report *r,
 	if (!look->verbose)
 		put_notes(&p, d);
 	put_foot(&p, r, look);
-	if (look->verbose)
-		rama_report_text_tables(&p, r);
+	for (size_t i = 0; look->verbose && i < sizeof(choice) / sizeof(choice[0]); i++)
+		put_table(&p, r, &choice[i]);
 }

@@ -242,7 +242,7 @@ static void figures_are_short(void **st)
 
 		rama_out_init(&o, NULL, NULL);
 		rama_json_init(&json, &o);
-		rama_report_json_figure(&json, cases[i].v);
+		rama_cell_figure_json(&json, cases[i].v);
 		rama_out_char(&o, '\0');
 		assert_string_equal(o.buf, cases[i].text);
 		rama_out_fini(&o);

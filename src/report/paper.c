@@ -1,16 +1,164 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sheet_html.c: papers as a page that needs nothing else, as Markdown and as CSV. */
+#include "report/paper.h"
+
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/csv.h"
+#include "base/human.h"
+#include "base/text.h"
 #include "base/xml.h"
-#include "report/sheet.h"
 
-#define BARS_MOST 32 /* columns that may have them */
+#define CELLS_MOST 64 /* columns of a table */
+
+void rama_report_paper_fini(struct rama_report_paper *p)
+{
+	for (unsigned i = 0; i < p->n_sheets; i++)
+		rama_grid_fini(&p->sheets[i]);
+	rama_arena_fini(&p->arena);
+	*p = (struct rama_report_paper){ 0 };
+}
+
+const char *rama_report_paper_fmt(struct rama_report_paper *p, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	text = n >= 0 ? rama_arena_alloc(&p->arena, (size_t)n + 1) : NULL;
+	if (text == NULL) {
+		p->failed = true;
+		return "";
+	}
+	va_start(ap, fmt);
+	vsnprintf(text, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+const char *rama_report_paper_text(struct rama_report_paper *p, const char *s)
+{
+	size_t n = strlen(s), used = 0;
+	char *to = rama_arena_alloc(&p->arena, 3 * n + 1);
+
+	if (to == NULL) {
+		p->failed = true;
+		return "";
+	}
+	for (size_t i = 0; i < n;) {
+		unsigned len = rama_text_sound(s + i);
+
+		if (len > 0) {
+			memcpy(to + used, s + i, len);
+			used += len;
+			i += len;
+		} else {
+			memcpy(to + used, "\xef\xbf\xbd", 3);
+			used += 3;
+			i++;
+		}
+	}
+	to[used] = '\0';
+	return to;
+}
+
+const char *rama_report_date_text(char to[RAMA_REPORT_DATE], int64_t seconds)
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+	char rest[48];
+
+	to[0] = '\0';
+	if (seconds > 0 && gmtime_r(&t, &tm) != NULL &&
+	    strftime(rest, sizeof(rest), "%b %Y %H:%M UTC", &tm) > 0)
+		snprintf(to, RAMA_REPORT_DATE, " · %d %s", tm.tm_mday, rest);
+	return to;
+}
+
+static void add_line(struct rama_report_line *lines, unsigned *n, struct rama_report_line line)
+{
+	if (*n < RAMA_REPORT_PAPER_LINES)
+		lines[(*n)++] = line;
+}
+
+void rama_report_paper_head(struct rama_report_paper *p, enum rama_tone tone, const char *text)
+{
+	add_line(p->head, &p->n_head, (struct rama_report_line){ text, tone });
+}
+
+void rama_report_paper_foot(struct rama_report_paper *p, enum rama_tone tone, const char *text)
+{
+	add_line(p->foot, &p->n_foot, (struct rama_report_line){ text, tone });
+}
+
+struct rama_grid *rama_report_paper_sheet(struct rama_report_paper *p, const char *key,
+					  const char *title, const struct rama_grid_column *columns,
+					  unsigned n_columns)
+{
+	/* the number of sheets is known when a paper is written down: the last one takes what is
+	 * too much */
+	struct rama_grid *s =
+		&p->sheets[p->n_sheets < RAMA_REPORT_PAPER_SHEETS ? p->n_sheets++
+								  : RAMA_REPORT_PAPER_SHEETS - 1];
+
+	rama_grid_fini(s);
+	*s = (struct rama_grid){
+		.key = key, .title = title, .columns = columns, .n_columns = n_columns
+	};
+	return s;
+}
+
+struct rama_grid_cell *rama_report_paper_row(struct rama_report_paper *p, struct rama_grid *s)
+{
+	static struct rama_grid_cell nobody[CELLS_MOST];
+	struct rama_grid_cell *row = rama_grid_row(s);
+
+	p->failed = p->failed || row == NULL;
+	return row != NULL ? row : nobody;
+}
+
+const struct rama_grid *rama_report_paper_find(const struct rama_report_paper *p, const char *key)
+{
+	for (unsigned i = 0; i < p->n_sheets; i++)
+		if (strcmp(p->sheets[i].key, key) == 0)
+			return &p->sheets[i];
+	return NULL;
+}
+
+struct rama_grid_cell rama_report_paper_value(struct rama_report_paper *p, const char *unit,
+					      double value)
+{
+	char text[RAMA_HUMAN];
+
+	if (!isfinite(value))
+		return (struct rama_grid_cell){ .text = "–", .value = NAN, .tone = RAMA_TONE_DIM };
+	return (struct rama_grid_cell){ .text = rama_report_paper_fmt(
+						p, "%s", rama_human_value(text, unit, value)),
+					.value = value };
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+void rama_report_paper_print(const struct rama_report_paper *paper, struct rama_out *o,
+			     const struct rama_grid_style *style)
+{
+	for (unsigned i = 0; i < paper->n_head; i++)
+		rama_grid_put_line(o, style, paper->head[i].text, paper->head[i].tone, 0, 3);
+	if (paper->verdict != NULL)
+		rama_grid_put_line(o, style, paper->verdict, RAMA_TONE_BOLD, 0, 0);
+	for (unsigned i = 0; i < paper->n_sheets; i++)
+		rama_grid_text(o, &paper->sheets[i], style);
+	if (paper->n_foot > 0)
+		rama_out_char(o, '\n');
+	for (unsigned i = 0; i < paper->n_foot; i++)
+		rama_grid_put_line(o, style, paper->foot[i].text, paper->foot[i].tone, 0, 3);
+}
 
 /* ---- HTML ------------------------------------------------------------------------------------ */
-
-static const char *const class_of[RAMA_REPORT_TONES] = { "", "good", "warn", "bad", "dim", "bold" };
 
 /* colours have a contrast of 4.5 and more on their ground, in light and in dark */
 static const char style[] =
@@ -76,64 +224,16 @@ static void put_p(struct rama_out *o, const char *class, const char *text)
 	rama_out_text(o, "</p>\n");
 }
 
-static const char *cell_class(const struct rama_report_sheet_column *c)
+static void put_more(struct rama_out *o, const struct rama_grid *s, const char *before,
+		     const char *after)
 {
-	return c->unit != NULL ? "n" : c->wide ? "w" : "";
+	if (s->more > 0 || s->more_uncounted)
+		rama_out_fmt(o, "%sand %s%u more%s\n", before,
+			     s->more_uncounted ? "more than " : "", s->more, after);
 }
 
-/* a row with a text in its first cell alone heads a group */
-static bool heads_group(const struct rama_report_sheet *s, const struct rama_report_sheet_cell *row)
+static void html_sheet(struct rama_out *o, const struct rama_grid *s)
 {
-	for (unsigned c = 1; c < s->n_columns; c++)
-		if (row[c].text != NULL)
-			return false;
-	return row[0].tone == RAMA_REPORT_TONE_BOLD;
-}
-
-/* the longest bar of a column; 0: it has none */
-static double most_of(const struct rama_report_sheet *s, unsigned column)
-{
-	double most = 0;
-
-	for (size_t r = 0; s->columns[column].bar && r < s->n_rows; r++)
-		most = fmax(most, s->cells[r * s->n_columns + column].value); /* ignores NAN */
-	return most;
-}
-
-static void html_cell(struct rama_out *o, const struct rama_report_sheet *s, unsigned c,
-		      const struct rama_report_sheet_cell *cell, double most)
-{
-	rama_out_fmt(o, "<td class=\"%s%s %s\"", cell_class(&s->columns[c]), most > 0 ? " b" : "",
-		     class_of[cell->tone]);
-	if (most > 0)
-		rama_out_fmt(o, " style=\"--p:%.1f%%\"",
-			     cell->value > 0 ? 100 * cell->value / most : 0);
-	if (isfinite(cell->value))
-		rama_out_fmt(o, " data-v=\"%.9g\"", cell->value);
-	rama_out_char(o, '>');
-	rama_xml_text(o, cell->text != NULL ? cell->text : "", RAMA_XML_KEEP);
-	rama_out_text(o, "</td>");
-}
-
-static void html_row(struct rama_out *o, const struct rama_report_sheet *s,
-		     const struct rama_report_sheet_cell *row, const double *most)
-{
-	rama_out_text(o, "<tr>");
-	if (heads_group(s, row)) {
-		rama_out_fmt(o, "<td class=\"g\" colspan=\"%u\">", s->n_columns);
-		rama_xml_text(o, row[0].text, RAMA_XML_KEEP);
-		rama_out_text(o, "</td></tr>\n");
-		return;
-	}
-	for (unsigned c = 0; c < s->n_columns; c++)
-		html_cell(o, s, c, &row[c], c < BARS_MOST ? most[c] : 0);
-	rama_out_text(o, "</tr>\n");
-}
-
-static void html_sheet(struct rama_out *o, const struct rama_report_sheet *s)
-{
-	double most[BARS_MOST];
-
 	if (s->data || (s->n_rows == 0 && s->none == NULL))
 		return;
 	rama_out_fmt(o, "<section aria-labelledby=\"%s\"><h2 id=\"%s\">", s->key, s->key);
@@ -146,21 +246,10 @@ static void html_sheet(struct rama_out *o, const struct rama_report_sheet *s)
 	}
 	rama_out_text(o, "<div class=\"t\" tabindex=\"0\" role=\"region\" aria-label=\"");
 	rama_xml_text(o, s->title, RAMA_XML_KEEP);
-	rama_out_text(o, "\"><table><thead><tr>");
-	for (unsigned c = 0; c < s->n_columns; c++) {
-		rama_out_fmt(o, "<th scope=\"col\" class=\"%s\">", cell_class(&s->columns[c]));
-		rama_xml_text(o, s->columns[c].header, RAMA_XML_KEEP);
-		rama_out_text(o, "</th>");
-	}
-	rama_out_text(o, "</tr></thead><tbody>\n");
-	for (unsigned c = 0; c < BARS_MOST; c++)
-		most[c] = c < s->n_columns ? most_of(s, c) : 0;
-	for (size_t r = 0; r < s->n_rows; r++)
-		html_row(o, s, &s->cells[r * s->n_columns], most);
-	rama_out_text(o, "</tbody></table></div>\n");
-	if (s->more > 0 || s->more_uncounted)
-		rama_out_fmt(o, "<p class=\"note\">and %s%u more</p>\n",
-			     s->more_uncounted ? "more than " : "", s->more);
+	rama_out_text(o, "\">");
+	rama_grid_html(o, s);
+	rama_out_text(o, "</div>\n");
+	put_more(o, s, "<p class=\"note\">", "</p>");
 	if (s->note != NULL)
 		put_p(o, "note", s->note);
 	rama_out_text(o, "</section>\n");
@@ -178,14 +267,14 @@ void rama_report_paper_html(const struct rama_report_paper *p, struct rama_out *
 	rama_out_text(o, style);
 	rama_out_text(o, "</style></head>\n<body><main>\n");
 	for (unsigned i = 0; i < p->n_head; i++)
-		put_p(o, class_of[p->head[i].tone], p->head[i].text);
-	rama_out_fmt(o, "<h1 class=\"verdict %s\">", class_of[p->tone]);
+		put_p(o, rama_tone_class[p->head[i].tone], p->head[i].text);
+	rama_out_fmt(o, "<h1 class=\"verdict %s\">", rama_tone_class[p->tone]);
 	rama_xml_text(o, p->verdict != NULL ? p->verdict : p->title, RAMA_XML_KEEP);
 	rama_out_text(o, "</h1>\n");
 	for (unsigned i = 0; i < p->n_sheets; i++)
 		html_sheet(o, &p->sheets[i]);
 	for (unsigned i = 0; i < p->n_foot; i++)
-		put_p(o, class_of[p->foot[i].tone], p->foot[i].text);
+		put_p(o, rama_tone_class[p->foot[i].tone], p->foot[i].text);
 	rama_out_text(o, "<p class=\"note\">iorama " IORAMA_BUILD_VERSION "</p>\n</main><script>");
 	rama_out_text(o, script);
 	rama_out_text(o, "</script></body></html>\n");
@@ -214,19 +303,7 @@ static void mark_line(struct rama_out *o, const char *before, const char *s, con
 	rama_out_text(o, after);
 }
 
-static void mark_row(struct rama_out *o, const struct rama_report_sheet *s,
-		     const struct rama_report_sheet_cell *row)
-{
-	for (unsigned c = 0; c < s->n_columns; c++) {
-		const char *text = row[c].text != NULL ? row[c].text : "";
-		bool strong = row[c].tone == RAMA_REPORT_TONE_BOLD && text[0] != '\0';
-
-		mark_line(o, strong ? "| **" : "| ", text, strong ? "** " : " ");
-	}
-	rama_out_text(o, "|\n");
-}
-
-static void mark_sheet(struct rama_out *o, const struct rama_report_sheet *s)
+static void mark_sheet(struct rama_out *o, const struct rama_grid *s)
 {
 	if (s->data || (s->n_rows == 0 && s->none == NULL))
 		return;
@@ -235,17 +312,8 @@ static void mark_sheet(struct rama_out *o, const struct rama_report_sheet *s)
 		mark_line(o, "", s->none, "\n");
 		return;
 	}
-	for (unsigned c = 0; c < s->n_columns; c++)
-		mark_line(o, "| ", s->columns[c].header, " ");
-	rama_out_text(o, "|\n");
-	for (unsigned c = 0; c < s->n_columns; c++)
-		rama_out_text(o, s->columns[c].unit != NULL ? "|---:" : "|---");
-	rama_out_text(o, "|\n");
-	for (size_t r = 0; r < s->n_rows; r++)
-		mark_row(o, s, &s->cells[r * s->n_columns]);
-	if (s->more > 0 || s->more_uncounted)
-		rama_out_fmt(o, "\nand %s%u more\n", s->more_uncounted ? "more than " : "",
-			     s->more);
+	rama_grid_markdown(o, s, mark);
+	put_more(o, s, "\n", "");
 	if (s->note != NULL)
 		mark_line(o, "\n", s->note, "\n");
 }
@@ -263,36 +331,4 @@ void rama_report_paper_markdown(const struct rama_report_paper *p, struct rama_o
 		rama_out_char(o, '\n');
 	for (unsigned i = 0; i < p->n_foot; i++)
 		mark_line(o, "* ", p->foot[i].text, "\n");
-}
-
-/* ---- CSV ------------------------------------------------------------------------------------- */
-
-/* the shortest number that reads back the same, whole numbers without an exponent */
-static void number(struct rama_out *o, double v)
-{
-	if (v == floor(v) && fabs(v) < 9e15)
-		rama_out_i64(o, (int64_t)v);
-	else
-		rama_out_fmt(o, "%.9g", v);
-}
-
-void rama_report_sheet_csv(const struct rama_report_sheet *s, struct rama_out *o)
-{
-	for (unsigned c = 0; c < s->n_columns; c++) {
-		rama_out_text(o, c > 0 ? "," : "");
-		rama_out_text(o, s->columns[c].key);
-	}
-	rama_out_char(o, '\n');
-	for (size_t r = 0; r < s->n_rows; r++) {
-		const struct rama_report_sheet_cell *row = &s->cells[r * s->n_columns];
-
-		for (unsigned c = 0; c < s->n_columns; c++) {
-			rama_out_text(o, c > 0 ? "," : "");
-			if (s->columns[c].unit != NULL && isfinite(row[c].value))
-				number(o, row[c].value);
-			else if (s->columns[c].unit == NULL && row[c].text != NULL)
-				rama_csv_text(o, row[c].text);
-		}
-		rama_out_char(o, '\n');
-	}
 }

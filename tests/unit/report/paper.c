@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
+#include "base/text.h"
 #include "report/diff.h"
 #include "report/fleet.h"
-#include "report/sheet.h"
+#include "report/paper.h"
 
 static void texts_are_harmless(void **st)
 {
@@ -28,7 +29,7 @@ static void texts_are_harmless(void **st)
 	rama_report_paper_fini(&p);
 }
 
-static const struct rama_report_sheet_column columns[] = {
+static const struct rama_grid_column columns[] = {
 	{ .key = "name", .header = "name", .wide = true },
 	{ .key = "n", .header = "count", .unit = "count" },
 	{ .key = "note", .header = "note", .drop = 1 },
@@ -36,17 +37,17 @@ static const struct rama_report_sheet_column columns[] = {
 
 static void fill(struct rama_report_paper *p, const char *name)
 {
-	struct rama_report_sheet *s = rama_report_paper_sheet(p, "t", "Title", columns, 3);
-	struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
+	struct rama_grid *s = rama_report_paper_sheet(p, "t", "Title", columns, 3);
+	struct rama_grid_cell *row = rama_report_paper_row(p, s);
 
-	row[0] = rama_report_sheet_text(name);
-	row[1] = rama_report_sheet_value(p, "count", 1234);
-	row[2] = rama_report_sheet_text("a, \"b\"");
+	row[0] = rama_grid_text_cell(name);
+	row[1] = rama_report_paper_value(p, "count", 1234);
+	row[2] = rama_grid_text_cell("a, \"b\"");
 }
 
 static void printed(const struct rama_report_paper *p, unsigned width, bool utf8, const char *want)
 {
-	struct rama_report_paper_style style = { .width = width, .utf8 = utf8 };
+	struct rama_grid_style style = { .width = width, .utf8 = utf8 };
 	struct rama_out o;
 
 	rama_out_init(&o, NULL, NULL);
@@ -95,7 +96,7 @@ static void csv_is_plain(void **st)
 	(void)st;
 	fill(&p, "x");
 	rama_out_init(&o, NULL, NULL);
-	rama_report_sheet_csv(rama_report_paper_find(&p, "t"), &o);
+	rama_grid_csv(&o, rama_report_paper_find(&p, "t"));
 	rama_out_char(&o, '\0');
 	assert_string_equal(o.buf, "name,n,note\nx,1234,\"a, \"\"b\"\"\"\n");
 	assert_null(rama_report_paper_find(&p, "other"));
@@ -135,5 +136,5 @@ static void users_are_in_names(void **st)
 	}
 }
 
-UNIT_GROUP(sheet, test(texts_are_harmless), test(tables_fit), test(narrow_tables_drop_columns),
+UNIT_GROUP(paper, test(texts_are_harmless), test(tables_fit), test(narrow_tables_drop_columns),
 	   test(csv_is_plain), test(differences_have_a_tolerance), test(users_are_in_names))
