@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The report as Markdown, for tickets and wikis (GitHub's kind: tables and fenced code).
  * Whatever comes from the log is escaped: it may be text, never markup. */
-#include "report/table.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/human.h"
 #include "base/pen.h"
+#include "report/form.h"
 #include "report/words.h"
 
 #define ROWS_MOST 10
@@ -220,12 +219,19 @@ static void table(struct rama_out *o, const struct rama_report *r,
 	rama_report_pick_fini(&p);
 }
 
-void rama_report_markdown(struct rama_out *o, const struct rama_report *r,
-			  const struct rama_report_look *look)
+static void markdown(struct rama_out *o, const struct rama_report *r,
+		     const struct rama_report_ask *a)
 {
+	const struct rama_report_look *look = &a->look;
+
+	rama_out_text(o, a->apart ? "\n" : "");
 	head(o, r, look->utc_offset);
 	findings(o, r, look);
 	for (size_t i = 0; !look->brief && i < sizeof(choice) / sizeof(choice[0]); i++)
 		table(o, r, &choice[i]);
 	rama_out_text(o, "*iorama " IORAMA_BUILD_VERSION "*\n");
 }
+
+const struct rama_report_form rama_report_form_markdown = { .suffix = ".md",
+							    .report = markdown,
+							    .paper = rama_report_paper_markdown };

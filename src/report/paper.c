@@ -255,8 +255,10 @@ static void html_sheet(struct rama_out *o, const struct rama_grid *s)
 	rama_out_text(o, "</section>\n");
 }
 
-void rama_report_paper_html(const struct rama_report_paper *p, struct rama_out *o)
+void rama_report_paper_html(struct rama_out *o, const struct rama_report_paper *p,
+			    const struct rama_report_ask *a)
 {
+	(void)a;
 	rama_out_text(o, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 			 "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 			 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
@@ -318,8 +320,10 @@ static void mark_sheet(struct rama_out *o, const struct rama_grid *s)
 		mark_line(o, "\n", s->note, "\n");
 }
 
-void rama_report_paper_markdown(const struct rama_report_paper *p, struct rama_out *o)
+void rama_report_paper_markdown(struct rama_out *o, const struct rama_report_paper *p,
+				const struct rama_report_ask *a)
 {
+	(void)a;
 	mark_line(o, "# ", p->title, "\n\n");
 	if (p->verdict != NULL)
 		mark_line(o, "**", p->verdict, "**\n\n");

@@ -57,7 +57,11 @@ const char *rama_report_date_text(char to[RAMA_REPORT_DATE], int64_t seconds);
 
 void rama_report_paper_print(const struct rama_report_paper *p, struct rama_out *o,
 			     const struct rama_grid_style *style);
-void rama_report_paper_markdown(const struct rama_report_paper *p, struct rama_out *o);
-void rama_report_paper_html(const struct rama_report_paper *p, struct rama_out *o);
+/* as struct rama_report_form has them */
+struct rama_report_ask;
+void rama_report_paper_markdown(struct rama_out *o, const struct rama_report_paper *p,
+				const struct rama_report_ask *a);
+void rama_report_paper_html(struct rama_out *o, const struct rama_report_paper *p,
+			    const struct rama_report_ask *a);
 
 #endif

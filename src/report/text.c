@@ -7,7 +7,7 @@
 
 #include "base/human.h"
 #include "base/pen.h"
-#include "report/table.h"
+#include "report/form.h"
 #include "report/words.h"
 
 #define OPEN_MOST 5  /* findings with evidence and advice; further ones are a line each */
@@ -483,3 +483,23 @@ void rama_report_text(struct rama_out *o, const struct rama_report *r,
 	for (size_t i = 0; look->verbose && i < sizeof(choice) / sizeof(choice[0]); i++)
 		put_table(&p, r, &choice[i]);
 }
+
+static void text(struct rama_out *o, const struct rama_report *r, const struct rama_report_ask *a)
+{
+	rama_out_text(o, a->apart ? "\n" : "");
+	rama_report_text(o, r, &a->look);
+}
+
+static void paper(struct rama_out *o, const struct rama_report_paper *p,
+		  const struct rama_report_ask *a)
+{
+	struct rama_grid_style style = { .width = a->look.width,
+					 .colour = a->look.colour,
+					 .utf8 = a->look.utf8 };
+
+	rama_report_paper_print(p, o, &style);
+}
+
+const struct rama_report_form rama_report_form_text = { .suffix = ".txt",
+							.report = text,
+							.paper = paper };
