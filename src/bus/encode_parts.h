@@ -131,7 +131,6 @@ void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_wir
 			      struct rama_out *out);
 void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_wire_msg_loss *m,
 			   struct rama_out *out);
-void rama_bus_enc_csv_text(struct rama_out *out, const char *s, size_t n);
 
 /* encode_connector.c */
 struct rama_bus_enc_seg {

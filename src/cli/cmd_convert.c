@@ -11,7 +11,7 @@
 
 struct conversion {
 	const struct rama_cli_opts *o;
-	struct rama_cli_filter filter;
+	struct rama_report_filter filter;
 	struct rama_cli_input in;
 	struct rama_cli_output out;
 	struct rama_log_anon anon;
@@ -83,7 +83,7 @@ static bool keep(const struct conversion *c, const struct rama_core_record *r)
 
 	if (r->schema == r->mod->header)
 		return true;
-	return rama_cli_filter_record(&c->filter, r, n != NULL ? n->text : NULL);
+	return rama_report_filter_record(&c->filter, r, n != NULL ? n->text : NULL);
 }
 
 static int copy_segments(struct conversion *c, struct rama_log_cursor *cur)
@@ -201,7 +201,7 @@ static int find_used(struct conversion *c)
 		struct rama_log_cursor cur;
 		struct rama_core_record *r;
 
-		if (!rama_cli_filter_module(&c->filter, id))
+		if (!rama_report_filter_module(&c->filter, id))
 			continue;
 		rc = rama_log_cursor_open(&cur, &c->in.log, id);
 		while (rc > 0 && (rc = rama_log_cursor_next(&cur, &r)) > 0) {
@@ -281,7 +281,7 @@ static int convert(struct conversion *c)
 		const struct rama_tab_module *mod = rama_tab_module_get(id);
 		const struct rama_log_part *part = &c->in.log.part[id];
 
-		if (!rama_cli_filter_module(&c->filter, id))
+		if (!rama_report_filter_module(&c->filter, id))
 			continue;
 		if (mod == NULL && part->len > 0)
 			rama_log_note_unknown(&c->in.log, id);

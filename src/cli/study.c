@@ -2,8 +2,8 @@
 #include "cli/study.h"
 
 #include "cli/input.h"
-#include "cli/jobs_list.h"
 #include "cli/open_store.h"
+#include "study/jobs.h"
 
 static void print_line(void *ctx, const char *path, const char *line)
 {
@@ -57,5 +57,7 @@ void rama_cli_stored_close(struct rama_store *s)
 int rama_cli_stored_tell(struct rama_store *s, int64_t job, const struct rama_cli_terminal *t,
 			 bool all, struct rama_out *out, struct rama_err *e)
 {
-	return rama_cli_jobs_detail(s, job, RAMA_CLI_ROWS_TEXT, t, all, out, e);
+	struct rama_grid_style style = { .width = t->width, .colour = t->colour, .utf8 = t->utf8 };
+
+	return rama_study_job_tell(s, job, RAMA_ROWS_TEXT, &style, all, out, e);
 }
