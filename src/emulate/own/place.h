@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* own_parts.h: internal to own*.c: places, what their lists say, ways to files in them. */
-#ifndef RAMA_EMULATE_OWN_PARTS_H
-#define RAMA_EMULATE_OWN_PARTS_H
+/* place.h: internal to own/: places, what their lists say, ways to files in them. */
+#ifndef RAMA_EMULATE_OWN_PLACE_H
+#define RAMA_EMULATE_OWN_PLACE_H
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -55,7 +55,7 @@ void rama_emu_own_back(struct rama_emu_own_way *w);
 struct rama_emu_own_place *rama_emu_own_find(struct rama_emu_own *own, const char *path,
 					     const char **name);
 
-/* own_list.c: with the lock held, but for rama_emu_own_list_open() */
+/* list.c: with the lock held, but for rama_emu_own_list_open() */
 int rama_emu_own_list_open(struct rama_emu_own_place *p, bool create, struct rama_err *e);
 int rama_emu_own_list_read(struct rama_emu_own_place *p); /* what is new in it */
 const struct rama_emu_own_line *rama_emu_own_list_find(struct rama_emu_own_place *p,

@@ -52,7 +52,7 @@ static void drain(int fd)
 
 int rama_emu_wait_file(const char *path, int64_t size, double seconds, struct rama_err *e)
 {
-	double until = rama_emu_team_now() + seconds, look = LOOK_FIRST;
+	double until = rama_now() + seconds, look = LOOK_FIRST;
 	int fd, done;
 
 	if (complete(path, size))
@@ -60,7 +60,7 @@ int rama_emu_wait_file(const char *path, int64_t size, double seconds, struct ra
 	fd = watch_folder(path); /* before looking again: nothing falls between */
 	while (!(done = complete(path, size))) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		double left = until - rama_emu_team_now();
+		double left = until - rama_now();
 
 		if (left <= 0)
 			break;
