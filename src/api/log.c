@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* read.c: the reading half of include/iorama/log.h */
+/* log.c: what include/iorama/log.h promises, with our own types inside. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "core/recordid.h"
+#include "iorama/log.h"
 #include "logfile/cursor.h"
 #include "logfile/writer.h"
+
+struct iorama_record {
+	struct rama_core_record r;
+	char host[65];
+	union rama_core_word *owned[3]; /* of records made by the user: words and arrays */
+};
 
 struct iorama_log {
 	struct rama_file file;
@@ -28,8 +35,7 @@ static int fail(struct iorama_error *to, int code, const char *text)
 {
 	if (to != NULL) {
 		to->code = code;
-		to->text[0] = '\0';
-		strncat(to->text, text, sizeof(to->text) - 1);
+		snprintf(to->text, sizeof(to->text), "%s", text);
 	}
 	return code;
 }
@@ -208,7 +214,7 @@ struct iorama_records *iorama_records_open(struct iorama_log *l, const char *mod
 	fail(e, 0, "");
 	if (mod == NULL || rs == NULL) {
 		fail(e, mod == NULL ? RAMA_EMISSING : RAMA_EMEMORY,
-			      mod == NULL ? "no module of that name" : "out of memory");
+		     mod == NULL ? "no module of that name" : "out of memory");
 		free(rs);
 		return NULL;
 	}
@@ -326,7 +332,6 @@ const int64_t *iorama_record_array(const struct iorama_record *r, const char *na
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
-/* The writing half of include/iorama/log.h. */
 
 #define LEVEL 6
 #define MOUNTS_MAX 256
@@ -418,8 +423,7 @@ int iorama_writer_module(struct iorama_writer *w, const char *module, int incomp
 	if (m == NULL)
 		return fail(e, RAMA_EMISSING, "no module of that name");
 	if (w->segments_due > 0)
-		return fail(e, RAMA_EUSAGE,
-				     "segments of the last trace record are missing");
+		return fail(e, RAMA_EUSAGE, "segments of the last trace record are missing");
 	rama_log_writer_module(&w->writer, m->id, m->newest);
 	if (incomplete)
 		w->partial |= 1ull << m->id;
@@ -430,8 +434,7 @@ int iorama_writer_record(struct iorama_writer *w, const struct iorama_record *r,
 			 struct iorama_error *e)
 {
 	if (w->segments_due > 0)
-		return fail(e, RAMA_EUSAGE,
-				     "segments of the last trace record are missing");
+		return fail(e, RAMA_EUSAGE, "segments of the last trace record are missing");
 	rama_log_writer_record(&w->writer, &r->r);
 	if (r->r.mod->flags & RAMA_TAB_TRACE)
 		w->segments_due =
@@ -460,8 +463,7 @@ int iorama_writer_segments(struct iorama_writer *w, const struct iorama_segment 
 int iorama_writer_commit(struct iorama_writer *w, struct iorama_error *e)
 {
 	if (w->segments_due > 0)
-		return fail(e, RAMA_EUSAGE,
-				     "segments of the last trace record are missing");
+		return fail(e, RAMA_EUSAGE, "segments of the last trace record are missing");
 	if (w->writer.err.code == 0)
 		rama_log_writer_finish(&w->writer, w->partial);
 	if (w->writer.err.code == 0)
