@@ -1,10 +1,253 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode.c: the door of the encoder: which messages become lines, and which events came before. */
+/* encode.c: the door of the encoder: which messages become lines, and which events came before;
+ * and our own dialect. */
 #include "bus/encode.h"
 
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "bus/encode_parts.h"
+
+/* ---- our own dialect: every field of every event, named as the columns of the store ---------- */
+
+static const char columns[] = "job,segment,host,rank,lane,tid,seq,lost,layer,op,fn,record,file,"
+			      "start_ns,end_ns,dur_ns,off,len,call,"
+			      "parent,failed,file_bytes\n";
+
+static void own_header(const struct rama_bus_encoder *en, struct rama_out *out)
+{
+	(void)en;
+	rama_out_text(out, columns);
+}
+
+static void put_hex(struct rama_out *out, const void *bytes, size_t n)
+{
+	static const char digit[] = "0123456789abcdef";
+	const unsigned char *p = bytes;
+	char pair[2];
+
+	for (size_t i = 0; i < n; i++) {
+		pair[0] = digit[p[i] >> 4];
+		pair[1] = digit[p[i] & 15];
+		rama_out_bytes(out, pair, 2);
+	}
+}
+
+static bool is_utf8(const char *s, size_t n)
+{
+	for (size_t i = 0, len; i < n; i += len)
+		if ((len = rama_utf8_length((const unsigned char *)s + i, n - i)) == 0)
+			return false;
+	return true;
+}
+
+/* letters from here on that stand for themselves */
+static size_t plain_length(const char *s, size_t n)
+{
+	size_t len = 0;
+
+	while (len < n && s[len] != '"' && (s[len] & 0x80) == 0)
+		len++;
+	return len;
+}
+
+void rama_bus_enc_csv_text(struct rama_out *out, const char *s, size_t n)
+{
+	rama_out_char(out, '"');
+	for (size_t i = 0, len; i < n; i += len) {
+		len = plain_length(s + i, n - i);
+		if (len > 0) {
+			rama_out_bytes(out, s + i, len);
+		} else if (s[i] == '"') {
+			rama_out_bytes(out, "\"\"", 2);
+			len = 1;
+		} else if ((len = rama_utf8_length((const unsigned char *)s + i, n - i)) > 0) {
+			rama_out_bytes(out, s + i, len);
+		} else {
+			rama_out_text(out, "\xef\xbf\xbd"); /* U+FFFD */
+			len = 1;
+		}
+	}
+	rama_out_char(out, '"');
+}
+
+/* a name with all that stands around it, and its value */
+static void pair_raw(struct rama_out *out, const char *name, const char *s)
+{
+	rama_out_text(out, name);
+	rama_out_text(out, s);
+}
+
+static void pair_text(struct rama_out *out, const char *name, const char *s)
+{
+	struct rama_json j;
+
+	rama_out_text(out, name);
+	rama_json_init(&j, out);
+	rama_json_string(&j, s);
+}
+
+static void pair_u64(struct rama_out *out, const char *name, uint64_t v)
+{
+	rama_out_text(out, name);
+	rama_out_u64(out, v);
+}
+
+static void pair_i64(struct rama_out *out, const char *name, int64_t v)
+{
+	rama_out_text(out, name);
+	rama_out_i64(out, v);
+}
+
+static void pair_hex(struct rama_out *out, const char *name, const void *bytes, size_t n)
+{
+	rama_out_text(out, name);
+	put_hex(out, bytes, n);
+}
+
+static int64_t start_of(const struct rama_wire_event *ev)
+{
+	return (int64_t)((uint64_t)ev->end - (uint64_t)ev->dur);
+}
+
+static void event_json(const struct rama_bus_enc_event *x, const char *path, struct rama_out *out)
+{
+	const struct rama_wire_event *ev = x->ev;
+
+	pair_raw(out, "{\"type\":\"event\",\"job\":\"", x->p->job->key);
+	pair_hex(out, "\",\"segment\":\"", x->b->segment.b, 16);
+	pair_text(out, "\",\"host\":", x->p->msg.host);
+	pair_i64(out, ",\"rank\":", x->p->msg.rank);
+	pair_u64(out, ",\"lane\":", x->b->lane);
+	pair_u64(out, ",\"tid\":", x->b->tid);
+	pair_u64(out, ",\"seq\":", x->seq);
+	pair_u64(out, ",\"lost\":", x->lost);
+	pair_text(out, ",\"layer\":", x->what->layer);
+	pair_text(out, ",\"op\":", x->what->op);
+	pair_text(out, ",\"fn\":", x->what->fn);
+	pair_u64(out, ",\"record\":\"", ev->record);
+	pair_text(out, "\",\"file\":", path);
+	if (path != NULL && !is_utf8(path, strlen(path))) {
+		pair_hex(out, ",\"file_bytes\":\"", path, strlen(path));
+		rama_out_char(out, '"');
+	}
+	pair_i64(out, ",\"start_ns\":", start_of(ev));
+	pair_i64(out, ",\"end_ns\":", ev->end);
+	pair_i64(out, ",\"dur_ns\":", ev->dur);
+	pair_i64(out, ",\"off\":", ev->off);
+	pair_i64(out, ",\"len\":", ev->bytes);
+	pair_u64(out, ",\"call\":", ev->call);
+	pair_u64(out, ",\"parent\":", ev->parent);
+	rama_out_text(out, ev->failed ? ",\"failed\":true}\n" : ",\"failed\":false}\n");
+}
+
+static void cell(struct rama_out *out, const char *s)
+{
+	rama_bus_enc_csv_text(out, s, strlen(s));
+	rama_out_char(out, ',');
+}
+
+static void cell_i64(struct rama_out *out, int64_t v)
+{
+	rama_out_i64(out, v);
+	rama_out_char(out, ',');
+}
+
+static void cell_u64(struct rama_out *out, uint64_t v)
+{
+	rama_out_u64(out, v);
+	rama_out_char(out, ',');
+}
+
+static void event_csv(const struct rama_bus_enc_event *x, const char *path, struct rama_out *out)
+{
+	const struct rama_wire_event *ev = x->ev;
+
+	cell(out, x->p->job->key);
+	put_hex(out, x->b->segment.b, 16);
+	rama_out_char(out, ',');
+	cell(out, x->p->msg.host);
+	cell_i64(out, x->p->msg.rank);
+	cell_u64(out, x->b->lane);
+	cell_u64(out, x->b->tid);
+	cell_u64(out, x->seq);
+	cell_u64(out, x->lost);
+	cell(out, x->what->layer);
+	cell(out, x->what->op);
+	cell(out, x->what->fn);
+	cell_u64(out, ev->record);
+	if (path != NULL)
+		rama_bus_enc_csv_text(out, path, strlen(path));
+	rama_out_char(out, ',');
+	cell_i64(out, start_of(ev));
+	cell_i64(out, ev->end);
+	cell_i64(out, ev->dur);
+	cell_i64(out, ev->off);
+	cell_i64(out, ev->bytes);
+	cell_u64(out, ev->call);
+	cell_u64(out, ev->parent);
+	cell_u64(out, ev->failed);
+	if (path != NULL && !is_utf8(path, strlen(path)))
+		put_hex(out, path, strlen(path));
+	rama_out_char(out, '\n');
+}
+
+static void own_event(struct rama_bus_encoder *en, const struct rama_bus_enc_event *x,
+		      struct rama_out *out)
+{
+	const char *path = x->ev->record != 0 ? rama_bus_enc_path(x->p, x->ev->record) : NULL;
+
+	if (en->opt.csv)
+		event_csv(x, path, out);
+	else
+		event_json(x, path, out);
+	en->totals.lines++;
+}
+
+static void own_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
+			struct rama_out *out)
+{
+	static const char *const states[] = { "", "running", "ended", "replaced", "killed" };
+
+	pair_raw(out, "{\"type\":\"process\",\"job\":\"", m->job);
+	pair_hex(out, "\",\"segment\":\"", m->segment.b, 16);
+	pair_u64(out, "\",\"version\":", m->version);
+	pair_text(out, ",\"state\":", m->state <= RAMA_WIRE_STATE_KILLED ? states[m->state] : "");
+	pair_text(out, ",\"user\":", m->user);
+	pair_text(out, ",\"host\":", m->host);
+	pair_text(out, ",\"exe\":", m->exe);
+	pair_text(out, ",\"command\":", m->command);
+	pair_text(out, ",\"tag\":", m->tag);
+	pair_i64(out, ",\"uid\":", m->uid);
+	pair_i64(out, ",\"jobid\":", m->jobid);
+	pair_i64(out, ",\"pid\":", m->pid);
+	pair_i64(out, ",\"rank\":", m->rank);
+	pair_i64(out, ",\"nprocs\":", m->nprocs);
+	pair_i64(out, ",\"start_ns\":", m->start);
+	pair_i64(out, ",\"end_ns\":", m->end);
+	pair_i64(out, ",\"seen_ns\":", m->seen_at);
+	pair_u64(out, ",\"made\":", m->made);
+	pair_u64(out, ",\"dropped\":", m->dropped);
+	pair_u64(out, ",\"missed\":", m->missed);
+	pair_u64(out, ",\"lanes\":", m->lanes);
+	rama_out_text(out, "}\n");
+	en->totals.lines++;
+}
+
+static void own_loss(struct rama_bus_encoder *en, const struct rama_wire_msg_loss *m,
+		     struct rama_out *out)
+{
+	pair_text(out, "{\"type\":\"loss\",\"agent\":", m->agent);
+	pair_u64(out, ",\"number\":", m->number);
+	pair_text(out, ",\"job\":", m->job);
+	pair_text(out, ",\"why\":", m->why);
+	pair_u64(out, ",\"events\":", m->events);
+	pair_u64(out, ",\"messages\":", m->messages);
+	rama_out_text(out, "}\n");
+	en->totals.lines++;
+}
+
+/* ---- the door -------------------------------------------------------------------------------- */
 
 bool rama_bus_dialect_find(const char *name, enum rama_bus_dialect *d)
 {
@@ -55,7 +298,7 @@ void rama_bus_encoder_header(const struct rama_bus_encoder *en, struct rama_out 
 	if (!en->opt.csv)
 		return;
 	if (en->opt.dialect == RAMA_BUS_DIALECT_JSON)
-		rama_bus_enc_own_header(en, out);
+		own_header(en, out);
 	else
 		rama_bus_enc_connector_header(en, out);
 }
@@ -72,7 +315,7 @@ static void put_own_events(struct rama_bus_encoder *en, struct rama_bus_enc_proc
 		};
 
 		x.what = &b->what[x.ev->what];
-		rama_bus_enc_own_event(en, &x, out);
+		own_event(en, &x, out);
 	}
 	en->totals.written += b->n - from;
 }
@@ -101,7 +344,6 @@ static int put_block(struct rama_bus_encoder *en, const struct rama_wire_message
 	if (p->msg.rank < 0)
 		p->msg.rank = b->rank;
 	p->seen += b->n - from;
-	en->changes++;
 	if (en->opt.dialect == RAMA_BUS_DIALECT_JSON)
 		put_own_events(en, p, from, out);
 	else
@@ -119,7 +361,7 @@ static int put(struct rama_bus_encoder *en, const struct rama_wire_message *m, s
 	switch (m->kind) {
 	case RAMA_WIRE_MSG_PROCESS:
 		if ((rc = rama_bus_enc_take_process(en, &m->process, e)) >= 0 && lines)
-			rama_bus_enc_own_process(en, &m->process, out);
+			own_process(en, &m->process, out);
 		if (m->process.state != RAMA_WIRE_STATE_RUNNING)
 			rama_bus_enc_sweep(en);
 		return rc;
@@ -131,7 +373,7 @@ static int put(struct rama_bus_encoder *en, const struct rama_wire_message *m, s
 		return put_block(en, m, out, e);
 	case RAMA_WIRE_MSG_LOSS:
 		if (lines)
-			rama_bus_enc_own_loss(en, &m->loss, out);
+			own_loss(en, &m->loss, out);
 		return 0;
 	default: /* counters, samples and logs are not events */
 		return 0;
@@ -153,9 +395,4 @@ int rama_bus_encoder_put(struct rama_bus_encoder *en, const struct rama_wire_mes
 void rama_bus_encoder_totals(const struct rama_bus_encoder *en, struct rama_bus_encoder_totals *t)
 {
 	*t = en->totals;
-}
-
-uint64_t rama_bus_encoder_changes(const struct rama_bus_encoder *en)
-{
-	return en->changes;
 }

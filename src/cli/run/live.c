@@ -24,7 +24,6 @@
 #include "cli/run/place.h"
 #include "agent/agent.h"
 #include "look/find.h"
-#include "agent/status.h"
 #include "query/job.h"
 
 #define PATIENCE 30.0	   /* s for the agent in the end */
