@@ -10,16 +10,6 @@
 
 /* ---- our own dialect: every field of every event, named as the columns of the store ---------- */
 
-static const char columns[] = "job,segment,host,rank,lane,tid,seq,lost,layer,op,fn,record,file,"
-			      "start_ns,end_ns,dur_ns,off,len,call,"
-			      "parent,failed,file_bytes\n";
-
-static void own_header(const struct rama_bus_encoder *en, struct rama_out *out)
-{
-	(void)en;
-	rama_out_text(out, columns);
-}
-
 static void put_hex(struct rama_out *out, const void *bytes, size_t n)
 {
 	static const char digit[] = "0123456789abcdef";
@@ -71,122 +61,84 @@ void rama_bus_enc_csv_text(struct rama_out *out, const char *s, size_t n)
 	rama_out_char(out, '"');
 }
 
-/* a name with all that stands around it, and its value */
-static void pair_raw(struct rama_out *out, const char *name, const char *s)
+/* a name with all that stands around it, and its value; inline: the length of the name is known */
+static inline void pair_raw(struct rama_out *out, const char *name, const char *s)
 {
-	rama_out_text(out, name);
+	rama_out_bytes(out, name, strlen(name));
 	rama_out_text(out, s);
 }
 
-static void pair_text(struct rama_out *out, const char *name, const char *s)
+static inline void pair_text(struct rama_out *out, const char *name, const char *s)
 {
 	struct rama_json j;
 
-	rama_out_text(out, name);
+	rama_out_bytes(out, name, strlen(name));
 	rama_json_init(&j, out);
 	rama_json_string(&j, s);
 }
 
-static void pair_u64(struct rama_out *out, const char *name, uint64_t v)
+static inline void pair_u64(struct rama_out *out, const char *name, uint64_t v)
 {
-	rama_out_text(out, name);
+	rama_out_bytes(out, name, strlen(name));
 	rama_out_u64(out, v);
 }
 
-static void pair_i64(struct rama_out *out, const char *name, int64_t v)
+static inline void pair_i64(struct rama_out *out, const char *name, int64_t v)
 {
-	rama_out_text(out, name);
+	rama_out_bytes(out, name, strlen(name));
 	rama_out_i64(out, v);
 }
 
-static void pair_hex(struct rama_out *out, const char *name, const void *bytes, size_t n)
+static inline void pair_hex(struct rama_out *out, const char *name, const void *bytes, size_t n)
 {
-	rama_out_text(out, name);
+	rama_out_bytes(out, name, strlen(name));
 	put_hex(out, bytes, n);
 }
 
-static int64_t start_of(const struct rama_wire_event *ev)
-{
-	return (int64_t)((uint64_t)ev->end - (uint64_t)ev->dur);
-}
+#define JSON_KEY(name, v) pair_raw(out, ",\"" name "\":\"", v), rama_out_char(out, '"')
+#define JSON_HEX(name, v) pair_hex(out, ",\"" name "\":\"", v, sizeof(v)), rama_out_char(out, '"')
+#define JSON_WORD(name, v) pair_text(out, ",\"" name "\":", v)
+#define JSON_I64(name, v) pair_i64(out, ",\"" name "\":", v)
+#define JSON_U64(name, v) pair_u64(out, ",\"" name "\":", v)
+#define JSON_RECORD(name, v) pair_u64(out, ",\"" name "\":\"", v), rama_out_char(out, '"')
+#define JSON_FILE(name, v) json_file(out, ",\"" name "\":", v)
+#define JSON_BOOL(name, v) pair_raw(out, ",\"" name "\":", (v) ? "true" : "false")
 
-static void event_json(const struct rama_bus_enc_event *x, const char *path, struct rama_out *out)
+static void json_file(struct rama_out *out, const char *name, const char *path)
 {
-	const struct rama_wire_event *ev = x->ev;
-
-	pair_raw(out, "{\"type\":\"event\",\"job\":\"", x->p->job->key);
-	pair_hex(out, "\",\"segment\":\"", x->b->segment.b, 16);
-	pair_text(out, "\",\"host\":", x->p->msg.host);
-	pair_i64(out, ",\"rank\":", x->p->msg.rank);
-	pair_u64(out, ",\"lane\":", x->b->lane);
-	pair_u64(out, ",\"tid\":", x->b->tid);
-	pair_u64(out, ",\"seq\":", x->seq);
-	pair_u64(out, ",\"lost\":", x->lost);
-	pair_text(out, ",\"layer\":", x->what->layer);
-	pair_text(out, ",\"op\":", x->what->op);
-	pair_text(out, ",\"fn\":", x->what->fn);
-	pair_u64(out, ",\"record\":\"", ev->record);
-	pair_text(out, "\",\"file\":", path);
+	pair_text(out, name, path);
 	if (path != NULL && !is_utf8(path, strlen(path))) {
 		pair_hex(out, ",\"file_bytes\":\"", path, strlen(path));
 		rama_out_char(out, '"');
 	}
-	pair_i64(out, ",\"start_ns\":", start_of(ev));
-	pair_i64(out, ",\"end_ns\":", ev->end);
-	pair_i64(out, ",\"dur_ns\":", ev->dur);
-	pair_i64(out, ",\"off\":", ev->off);
-	pair_i64(out, ",\"len\":", ev->bytes);
-	pair_u64(out, ",\"call\":", ev->call);
-	pair_u64(out, ",\"parent\":", ev->parent);
-	rama_out_text(out, ev->failed ? ",\"failed\":true}\n" : ",\"failed\":false}\n");
 }
 
-static void cell(struct rama_out *out, const char *s)
+static void event_json(const struct rama_bus_enc_event *x, const char *path, struct rama_out *out)
 {
-	rama_bus_enc_csv_text(out, s, strlen(s));
-	rama_out_char(out, ',');
+	rama_out_text(out, "{\"type\":\"event\"");
+#define OWN(name, is, v) JSON_##is(#name, v);
+#include "bus/own.def"
+	rama_out_text(out, "}\n");
 }
 
-static void cell_i64(struct rama_out *out, int64_t v)
-{
-	rama_out_i64(out, v);
-	rama_out_char(out, ',');
-}
+#define CSV_KEY(v) CSV_WORD(v)
+#define CSV_HEX(v) put_hex(out, v, sizeof(v))
+#define CSV_WORD(v) rama_bus_enc_csv_text(out, v, strlen(v))
+#define CSV_I64(v) rama_out_i64(out, v)
+#define CSV_U64(v) rama_out_u64(out, v)
+#define CSV_RECORD(v) rama_out_u64(out, v)
+#define CSV_FILE(v) ((v) != NULL ? CSV_WORD(v) : (void)0)
+#define CSV_BOOL(v) rama_out_u64(out, v)
 
-static void cell_u64(struct rama_out *out, uint64_t v)
-{
-	rama_out_u64(out, v);
-	rama_out_char(out, ',');
-}
+static const char columns[] =
+#define OWN(name, is, v) #name ","
+#include "bus/own.def"
+	"file_bytes\n";
 
 static void event_csv(const struct rama_bus_enc_event *x, const char *path, struct rama_out *out)
 {
-	const struct rama_wire_event *ev = x->ev;
-
-	cell(out, x->p->job->key);
-	put_hex(out, x->b->segment.b, 16);
-	rama_out_char(out, ',');
-	cell(out, x->p->msg.host);
-	cell_i64(out, x->p->msg.rank);
-	cell_u64(out, x->b->lane);
-	cell_u64(out, x->b->tid);
-	cell_u64(out, x->seq);
-	cell_u64(out, x->lost);
-	cell(out, x->what->layer);
-	cell(out, x->what->op);
-	cell(out, x->what->fn);
-	cell_u64(out, ev->record);
-	if (path != NULL)
-		rama_bus_enc_csv_text(out, path, strlen(path));
-	rama_out_char(out, ',');
-	cell_i64(out, start_of(ev));
-	cell_i64(out, ev->end);
-	cell_i64(out, ev->dur);
-	cell_i64(out, ev->off);
-	cell_i64(out, ev->bytes);
-	cell_u64(out, ev->call);
-	cell_u64(out, ev->parent);
-	cell_u64(out, ev->failed);
+#define OWN(name, is, v) CSV_##is(v), rama_out_char(out, ',');
+#include "bus/own.def"
 	if (path != NULL && !is_utf8(path, strlen(path)))
 		put_hex(out, path, strlen(path));
 	rama_out_char(out, '\n');
@@ -298,7 +250,7 @@ void rama_bus_encoder_header(const struct rama_bus_encoder *en, struct rama_out 
 	if (!en->opt.csv)
 		return;
 	if (en->opt.dialect == RAMA_BUS_DIALECT_JSON)
-		own_header(en, out);
+		rama_out_text(out, columns);
 	else
 		rama_bus_enc_connector_header(en, out);
 }
