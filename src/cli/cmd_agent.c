@@ -9,16 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
+#include "agent/status.h"
 #include "base/human.h"
+#include "bus/sink.h"
 #include "cli/commands.h"
 #include "cli/input.h"
+#include "cli/open_store.h"
+#include "config/state.h"
+#include "config/text.h"
 #include "launch/place.h"
 #include "segment/place.h"
-#include "cli/open_store.h"
-#include "config/text.h"
-#include "agent/agent.h"
-#include "bus/sink.h"
-#include "agent/status.h"
 
 #define DIRS_MOST 64
 
@@ -33,20 +34,6 @@ struct command {
 
 /* ---- where things are ------------------------------------------------------------------------ */
 
-/* $XDG_STATE_HOME/iorama/NAME, or what is meant without it */
-static bool state_place(char to[PATH_MAX], const char *name)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int n;
-
-	if (state != NULL && *state == '/')
-		n = snprintf(to, PATH_MAX, "%s/iorama/%s", state, name);
-	else
-		n = snprintf(to, PATH_MAX, "%s/.local/state/iorama/%s",
-			     home != NULL && *home == '/' ? home : "", name);
-	return n < PATH_MAX && (state != NULL || home != NULL);
-}
-
 static void choose_spool(struct command *c)
 {
 	const char *given = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_spool);
@@ -58,7 +45,7 @@ static void choose_spool(struct command *c)
 			rama_cli_opts_usage(&c->o, "the path of the spool is too long");
 	} else if (c->a.system) {
 		snprintf(c->spool, sizeof(c->spool), "%s/spool", c->a.home);
-	} else if (!state_place(c->spool, "spool")) {
+	} else if (!rama_config_state_place(c->spool, sizeof(c->spool), "spool")) {
 		rama_cli_opts_usage(&c->o, "there is no home directory: --spool names a place");
 	}
 	c->a.spool = c->spool;
@@ -70,7 +57,7 @@ static void choose_logs(struct command *c)
 
 	if (*given != '\0')
 		snprintf(c->logs, sizeof(c->logs), "%s", given);
-	else if (!state_place(c->logs, "logs"))
+	else if (!rama_config_state_place(c->logs, sizeof(c->logs), "logs"))
 		c->logs[0] = '\0';
 	for (char *p = c->logs + 1; c->logs[0] == '/' && *p != '\0'; p++)
 		if (*p == '/') {

@@ -10,6 +10,8 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/input.h"
+#include "cli/jobs_list.h"
+#include "cli/open_store.h"
 #include "cli/profile.h"
 #include "cli/report_fleet.h"
 #include "cli/study.h"
@@ -320,7 +322,7 @@ static int tell_stored(struct command *c, int64_t job, const char *line)
 	if (c->form->option != RAMA_TAB_OPTIONS)
 		return rama_err_status(RAMA_EMISSING);
 	rama_out_init(&out, NULL, NULL);
-	rc = rama_cli_stored_tell(c->store, job, &t, c->look.verbose, &out, &e);
+	rc = rama_cli_jobs_detail(c->store, job, RAMA_CLI_ROWS_TEXT, &t, c->look.verbose, &out, &e);
 	status = rc != 0 ? rama_err_status(rc) : write_report(c, &out, line);
 	if (rc != 0)
 		rama_cli_complain("report", "%s", e.text);
@@ -429,7 +431,8 @@ int rama_cli_cmd_report(int argc, char **argv)
 		read_options(&c);
 	status = rama_cli_profile_load(&c.profile, &c.o, RAMA_TAB_OPT_report_profile);
 	if (status == 0 && rama_cli_opts_has(&c.o, RAMA_TAB_OPT_report_store)) {
-		status = rama_cli_stored_open(&c.store, &c.o, RAMA_TAB_OPT_report_store);
+		status = rama_cli_store_here(&c.store, &c.o, RAMA_TAB_OPT_report_store,
+					     RAMA_STORE_READ);
 		if (status != 0)
 			rama_diag_profile_fini(&c.profile);
 	}
@@ -440,7 +443,7 @@ int rama_cli_cmd_report(int argc, char **argv)
 		rama_cli_progress_end();
 		rama_diag_profile_fini(&c.profile);
 	}
-	rama_cli_stored_close(c.store);
+	rama_store_close(c.store);
 	rama_cli_opts_fini(&c.o);
 	return status;
 }

@@ -20,6 +20,7 @@
 #include "agent/agent.h"
 #include "agent/status.h"
 #include "base/now.h"
+#include "config/state.h"
 #include "config/value.h"
 #include "gather/pack.h"
 #include "index/index.h"
@@ -46,18 +47,16 @@ static void wait_step(void)
  * our end. */
 static bool spool_place(struct rama_launch_live *v, const char *job)
 {
-	const char *given = rama_config_value(RAMA_TAB_SET_SPOOL),
-		   *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int n;
+	const char *given = rama_config_value(RAMA_TAB_SET_SPOOL);
+	char name[NAME_MAX + 16];
 
-	if (*given == '/')
-		n = snprintf(v->spool, sizeof(v->spool), "%s.run/%s", given, job);
-	else if (state != NULL && *state == '/')
-		n = snprintf(v->spool, sizeof(v->spool), "%s/iorama/spool.run/%s", state, job);
-	else
-		n = snprintf(v->spool, sizeof(v->spool), "%s/.local/state/iorama/spool.run/%s",
-			     home != NULL ? home : "", job);
-	return n < (int)sizeof(v->spool) - 64;
+	if (*given == '/') {
+		snprintf(v->spool, sizeof(v->spool), "%s.run/%s", given, job);
+	} else {
+		snprintf(name, sizeof(name), "spool.run/%s", job);
+		rama_config_state_place(v->spool, sizeof(v->spool), name);
+	}
+	return strlen(v->spool) < sizeof(v->spool) - 64;
 }
 
 static bool make_path(char *path)
