@@ -19,7 +19,6 @@
 #include "config/state.h"
 #include "config/text.h"
 #include "launch/place.h"
-#include "segment/place.h"
 
 #define DIRS_MOST 64
 
@@ -59,13 +58,7 @@ static void choose_logs(struct command *c)
 		snprintf(c->logs, sizeof(c->logs), "%s", given);
 	else if (!rama_config_state_place(c->logs, sizeof(c->logs), "logs"))
 		c->logs[0] = '\0';
-	for (char *p = c->logs + 1; c->logs[0] == '/' && *p != '\0'; p++)
-		if (*p == '/') {
-			*p = '\0';
-			mkdir(c->logs, 0700);
-			*p = '/';
-		}
-	if (c->logs[0] != '\0' && mkdir(c->logs, 0700) != 0 && errno != EEXIST)
+	if (c->logs[0] != '\0' && !rama_config_state_make(c->logs))
 		c->logs[0] = '\0';
 	c->a.logs = c->logs[0] != '\0' ? c->logs : NULL;
 }
@@ -96,24 +89,19 @@ static int choose_sink(struct command *c)
 	return 0;
 }
 
-/* All places that processes of this user may use. What is not there is made, so that nobody else
- * can take its name. */
+static void complain(void *ctx, const char *about, const char *line)
+{
+	(void)ctx;
+	rama_cli_complain(about, "%s", line);
+}
+
+/* all places that processes of this user may use */
 static void choose_own(struct command *c)
 {
+	struct rama_launch_told told = { .problem = complain };
 	struct rama_gather_roots *roots = &c->roots;
-	char path[PATH_MAX / 2], why[256];
-	const char *base;
 
-	for (unsigned i = 0; (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
-		struct rama_err e = { 0 };
-
-		if (rama_gather_root_make(base, path, why, &e) != 0)
-			rama_cli_complain("agent", "%s", e.text);
-		else if (why[0] != '\0')
-			rama_cli_complain("agent", "%s/iorama-%u: %s; segments are in %s", base,
-					  (unsigned)geteuid(), why, path);
-	}
-	rama_gather_roots_find(roots, (uint32_t)geteuid());
+	rama_launch_place_roots(roots, &told);
 	for (size_t i = 0; i < roots->n && c->a.n_dirs < DIRS_MOST; i++)
 		c->dirs[c->a.n_dirs++] = roots->path[i];
 }

@@ -9,5 +9,8 @@
 /* $XDG_STATE_HOME/iorama/NAME, or what is meant without it; false: there is no home, or it does
  * not fit */
 bool rama_config_state_place(char *to, size_t size, const char *name);
+/* Makes the directory, and those above it if the path is absolute, for this user alone; false with
+ * errno: it cannot be. */
+bool rama_config_state_make(char *path);
 
 #endif

@@ -59,17 +59,6 @@ static bool spool_place(struct rama_launch_live *v, const char *job)
 	return strlen(v->spool) < sizeof(v->spool) - 64;
 }
 
-static bool make_path(char *path)
-{
-	for (char *p = path + 1; *p != '\0'; p++)
-		if (*p == '/') {
-			*p = '\0';
-			mkdir(path, 0700);
-			*p = '/';
-		}
-	return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
 /* only when nothing waits in it any more */
 static void remove_spool(const struct rama_launch_live *v)
 {
@@ -198,7 +187,7 @@ void rama_launch_live_start(struct rama_launch_live *v, const struct rama_launch
 	if (rama_look_agent_at(place->root, &pid, v->spool, sizeof(v->spool))) {
 		v->other = true;
 		v->agent = (pid_t)pid;
-	} else if (!spool_place(v, place->job) || !make_path(v->spool)) {
+	} else if (!spool_place(v, place->job) || !rama_config_state_make(v->spool)) {
 		snprintf(v->trouble, sizeof(v->trouble), "no agent was started: %.300s: %s",
 			 v->spool, strerror(errno));
 		v->spool[0] = '\0';

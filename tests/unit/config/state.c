@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
+#include <unistd.h>
+
 #include "config/state.h"
 #include "config/value.h"
 
@@ -21,6 +23,24 @@ static void the_state_has_a_place(void **state)
 	assert_false(rama_config_state_place(to, sizeof(to), "logs"));
 }
 
+static void the_place_is_made(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+	char dir[256], below[300];
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/iorama-unit-state-XXXXXX", tmp != NULL ? tmp : "/tmp");
+	assert_non_null(mkdtemp(dir));
+	snprintf(below, sizeof(below), "%s/a/b", dir);
+	assert_true(rama_config_state_make(below));
+	assert_true(rama_config_state_make(below)); /* it is there */
+	assert_int_equal(rmdir(below), 0);
+	snprintf(below, sizeof(below), "%s/a", dir);
+	assert_int_equal(rmdir(below), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_false(rama_config_state_make((char[]){ "/proc/none/x" }));
+}
+
 static void variables_have_values(void **state)
 {
 	(void)state;
@@ -32,4 +52,4 @@ static void variables_have_values(void **state)
 	unsetenv("IORAMA_DIR");
 }
 
-UNIT_GROUP(state, test(the_state_has_a_place), test(variables_have_values))
+UNIT_GROUP(state, test(the_state_has_a_place), test(the_place_is_made), test(variables_have_values))
