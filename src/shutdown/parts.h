@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_parts.h: a rank while the job ends; internal to gather/shutdown*.c. */
+/* shutdown_parts.h: a rank while the job ends; internal to this folder. */
 #ifndef RAMA_SHUTDOWN_PARTS_H
 #define RAMA_SHUTDOWN_PARTS_H
 
