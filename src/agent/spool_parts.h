@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spool_parts.h: a spool from the inside; internal to live/spool*.c. */
+/* spool_parts.h: a spool from the inside; internal to the spool's files. */
 #ifndef RAMA_AGENT_SPOOL_PARTS_H
 #define RAMA_AGENT_SPOOL_PARTS_H
 
