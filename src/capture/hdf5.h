@@ -35,7 +35,7 @@ struct rama_cap_h5 {
 	void *scope;  /* where its functions are searched */
 	void *anchor; /* a function of it that nobody replaces */
 	uint32_t number;
-	uint32_t lacks; /* RAMA_TAB_H5D_NO_... */
+	uint32_t lacks; /* RAMA_CORE_H5D_NO_... */
 	bool narrow;	/* identifiers have 32 bits */
 	bool ready;
 	/* NULL: not searched yet; RAMA_CAP_H5_MISSING: it has no such function */

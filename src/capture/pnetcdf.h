@@ -2,7 +2,7 @@
 /* pnetcdf.h: PnetCDF without its header. The rows are in table/fn_pnetcdf.def.
  *
  *   pnetcdf.c       its functions; which record an open file or one of its variables stands for
- *   wrap_pnetcdf.c  reads, writes and calls on open files, and the door through which all calls go
+ *   wrap/pnetcdf.c  reads, writes and calls on open files, and the door through which all calls go
  *   hand_pnetcdf.c  the other calls
  *
  * The library is asked about files and variables outside of rama_cap_enter(): it may do I/O

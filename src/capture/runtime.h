@@ -151,7 +151,7 @@ struct rama_cap_run {
 	uint32_t names_lock, cwd_lock, mount_lock, events_lock;
 	uint32_t mounts_known;
 	uint32_t no_lustre; /* the mounts are known, and none is */
-	/* RAMA_TAB_H5D_NO_...: what the HDF5 library of the program cannot say */
+	/* RAMA_CORE_H5D_NO_...: what the HDF5 library of the program cannot say */
 	uint32_t h5d_lacks;
 	uint32_t cwd_len; /* 0: not known */
 	int64_t zone;	  /* seconds east of Greenwich */

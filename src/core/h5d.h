@@ -49,7 +49,7 @@ void rama_core_h5d_chunk(struct rama_core_h5d_shape *s, unsigned ndims, const ui
 void rama_core_h5d_hyperslab(struct rama_core_h5d_access *a, unsigned ndims, const uint64_t *stride,
 			     const uint64_t *count, const uint64_t *block);
 
-/* lacks: RAMA_TAB_H5D_NO_... */
+/* lacks: RAMA_CORE_H5D_NO_... */
 void rama_core_h5d_init(struct rama_core_h5d_file *f, uint64_t id, uint64_t file_id,
 			unsigned lacks);
 void rama_core_h5d_open(struct rama_core_h5d_file *f, const struct rama_core_op *op,

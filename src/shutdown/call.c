@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_call.c: who is there? Each rank reports to its parent in a binomial tree (its number
+/* call.c: who is there? Each rank reports to its parent in a binomial tree (its number
  * without the lowest bit) and waits to be called. If a child is silent, its own children are
  * asked instead, so that a rank that is not there costs nobody else. Rank 0 then tells everybody
  * who takes part. */

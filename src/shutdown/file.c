@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_file.c: the log of a parallel job as a plain file: under a name of its own until
+/* file.c: the log of a parallel job as a plain file: under a name of its own until
  * complete. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_message.c: what ranks tell each other, and the lists in it. */
+/* message.c: what ranks tell each other, and the lists in it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_own.c: the records of this rank: a log in memory, walked as often as needed. */
+/* own.c: the records of this rank: a log in memory, walked as often as needed. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_pack.c: what this rank has to write becomes pieces: rows of compressed streams, one
+/* pack.c: what this rank has to write becomes pieces: rows of compressed streams, one
  * row for each region of the log. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_parts.h: a rank while the job ends; internal to gather/shutdown*.c. */
+/* parts.h: a rank while the job ends; internal to this folder. */
 #ifndef RAMA_SHUTDOWN_PARTS_H
 #define RAMA_SHUTDOWN_PARTS_H
 
@@ -26,7 +26,7 @@ enum {
 	0.0003 /* of the limit, between looks at ranks further up: 9 ms of 30 s */
 #define RAMA_SHUTDOWN_SHUT_WRITERS 64 /* no more than these, whatever is asked for */
 
-/* ---- messages: shutdown_message.c ------------------------------------------------------------ */
+/* ---- messages: message.c ------------------------------------------------------------ */
 
 struct rama_shutdown_msg {
 	unsigned char *bytes;
@@ -146,7 +146,7 @@ int rama_shutdown_shut_send(struct rama_shutdown_shut *s, int64_t to, int tag,
 int rama_shutdown_shut_recv(struct rama_shutdown_shut *s, int64_t from, int tag,
 			    struct rama_shutdown_got *g, double until);
 
-/* shutdown_own.c */
+/* own.c */
 const void *rama_shutdown_own_region(const struct rama_shutdown_own *o, unsigned region);
 /* The next record of a module: *at = 0 at first. Bytes of all of it, 0 at the end. */
 size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at,
@@ -164,13 +164,13 @@ union rama_core_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut
 void rama_shutdown_shut_heat_measure(struct rama_shutdown_shut *s, double shift);
 int rama_shutdown_shut_heat_pack(struct rama_shutdown_shut *s);
 
-/* shutdown_call.c: who is there? Returns with the tree, the job's start and end and the file
+/* call.c: who is there? Returns with the tree, the job's start and end and the file
  * known. */
 int rama_shutdown_shut_call(struct rama_shutdown_shut *s);
 /* own start after the job's, in seconds */
 double rama_shutdown_shut_offset(const struct rama_shutdown_shut *s);
 
-/* shutdown_tree.c */
+/* tree.c */
 int64_t rama_shutdown_shut_rank(const struct rama_shutdown_shut *s, int64_t index);
 /* rank; -1: this is rank 0 */
 int64_t rama_shutdown_shut_parent(const struct rama_shutdown_shut *s);
@@ -185,7 +185,7 @@ int rama_shutdown_shut_share(struct rama_shutdown_shut *s);
 int rama_shutdown_shut_reduce(struct rama_shutdown_shut *s);
 int rama_shutdown_shut_measure(struct rama_shutdown_shut *s);
 
-/* shutdown_pack.c */
+/* pack.c */
 int rama_shutdown_shut_add(struct rama_shutdown_shut *s, unsigned region, const void *bytes,
 			   size_t n);
 int rama_shutdown_shut_pack(struct rama_shutdown_shut *s);
@@ -195,7 +195,7 @@ int rama_shutdown_shut_job(struct rama_shutdown_shut *s);
  * over it. */
 int rama_shutdown_shut_fill(struct rama_shutdown_shut *s, uint64_t off, uint64_t n, uint32_t *crc);
 
-/* shutdown_write.c: sends or writes the pieces; returns what became of the log */
+/* write.c: sends or writes the pieces; returns what became of the log */
 int rama_shutdown_shut_write(struct rama_shutdown_shut *s);
 
 #endif

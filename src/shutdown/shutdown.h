@@ -67,7 +67,7 @@ struct rama_shutdown_file {
 	void *ctx;
 };
 
-/* shutdown_file.c: plain files; "<path>_partial" until complete */
+/* file.c: plain files; "<path>_partial" until complete */
 struct rama_shutdown_disk {
 	const char *path; /* of the log, used on rank 0; must not exist */
 	bool creator;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_tree.c: what goes up and down the tree of the ranks that answered: which files are
+/* tree.c: what goes up and down the tree of the ranks that answered: which files are
  * shared, their records, and how much each rank has to write. A child stands for a row of ranks
  * that follow those of the children before it, so that records come together in the order of
  * ranks. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_write.c: the pieces come into the file. The ranks are cut into as many rows as there
+/* write.c: the pieces come into the file. The ranks are cut into as many rows as there
  * are writers; the first rank of a row writes for all of it. It asks them one after the other,
  * so that never more than a few pieces are on their way, and since ranks of a row are neighbours
  * in every region, what it writes is long. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_meet.c: in MPI_Init the ranks find each other, so that they can make one log later.
+/* meet.c: in MPI_Init the ranks find each other, so that they can make one log later.
  *
  * They need a communicator of their own, and what makes one is called by all ranks or by none: if
  * only some of them are observed, those would wait for the others, and in some MPIs the application

@@ -3,8 +3,8 @@
  * in table/mpi_families.def.
  *
  *   mpi.c       which MPI it is, its functions and constants; which record a file handle stands for
- *   mpi_meet.c, mpi_post.c, mpi_shutdown.c  how ranks find each other, speak, and make one log
- *   wrap_mpi.c  reads and writes, and the door through which all calls go
+ *   meet.c, post.c, shutdown.c  how ranks find each other, speak, and make one log
+ *   wrap/mpi.c  reads and writes, and the door through which all calls go
  *   hand_mpi.c  the other calls
  *
  * Each of our wrappers goes on to the next function of its own name, so that other tools that
@@ -90,7 +90,7 @@ extern struct rama_cap_mpi rama_cap_mpi;
  * known, and rama_cap_mpi.family stays NULL. Any thread, any number of times. */
 bool rama_cap_mpi_begin(void);
 
-/* mpi_post.c: messages of our own. ctx is a struct rama_cap_mpi_post; limits are seconds. */
+/* post.c: messages of our own. ctx is a struct rama_cap_mpi_post; limits are seconds. */
 struct rama_cap_mpi_post {
 	uintptr_t comm; /* as MPI_Comm_dup leaves it */
 	struct rama_emu_letter *out;
@@ -114,13 +114,13 @@ struct rama_cap_mpi_quiet {
 void rama_cap_mpi_hush(struct rama_cap_mpi_quiet *q);
 void rama_cap_mpi_unhush(struct rama_cap_mpi_quiet *q);
 
-/* mpi_meet.c: before MPI_Init, so that the other ranks know that this one is observed */
+/* meet.c: before MPI_Init, so that the other ranks know that this one is observed */
 void rama_cap_mpi_arrive(void);
 void rama_cap_mpi_depart(void); /* it will not meet them after all */
 /* after MPI_Init, on all ranks: makes sure that they can reach each other later */
 void rama_cap_mpi_meet(void);
 bool rama_cap_mpi_all(bool mine); /* Is it so on all ranks? They have met, and all ask. */
-/* mpi_shutdown.c: before MPI_Finalize, on all ranks: one log, where nobody else makes it */
+/* shutdown.c: before MPI_Finalize, on all ranks: one log, where nobody else makes it */
 void rama_cap_mpi_shutdown(void);
 
 /* a function of the MPI below us; NULL: it has none of that name */

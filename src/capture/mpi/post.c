@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_post.c: messages of our own between ranks, none of which waits for ever. */
+/* post.c: messages of our own between ranks, none of which waits for ever. */
 #include <time.h>
 
 #include "capture/mpi/mpi.h"

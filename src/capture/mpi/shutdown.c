@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_shutdown.c: in MPI_Finalize the ranks of a job make one log together
+/* shutdown.c: in MPI_Finalize the ranks of a job make one log together
  * (shutdown/shutdown.h). Under `iorama run` on one machine there is nothing to do: it gathers
  * the segments when all is over, also of ranks that died. If some ranks are elsewhere, the log
  * is made for it, beside the one that it will write. */

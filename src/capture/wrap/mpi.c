@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wrap_mpi.c: reads and writes of MPI files, and calls that are only passed on. There is no code
+/* mpi.c: reads and writes of MPI files, and calls that are only passed on. There is no code
  * per function: see table/fn_mpi.def. */
 #include "capture/mpi/mpi.h"
 

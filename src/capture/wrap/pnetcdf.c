@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wrap_pnetcdf.c: reads and writes of variables, and calls on open files. There is no code per
+/* pnetcdf.c: reads and writes of variables, and calls on open files. There is no code per
  * function: see table/fn_pnetcdf.def. */
 #include "capture/pnetcdf.h"
 
@@ -7,7 +7,7 @@
 
 /* ---- the door -------------------------------------------------------------------------------- */
 
-/* see wrap_mpi.c */
+/* see mpi.c */
 static RAMA_CAP_TLS const char *outermost;
 static RAMA_CAP_TLS struct rama_cap_nest nest;	/* of the call that is at work; id 0: none */
 static RAMA_CAP_TLS struct rama_cap_span since; /* when it began */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wrap_table.c: all ordinary wrappers. There is no code per function: see table/fn_*.def. */
+/* table.c: all ordinary wrappers. There is no code per function: see table/fn_*.def. */
 #include "capture/runtime.h"
 
 /* fields that most rows leave as they are get their values first */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* emulate_help.h: what `iorama emulate --help` and `iorama emulate MODE --help` print. */
+/* help.h: what `iorama emulate --help` and `iorama emulate MODE --help` print. */
 #ifndef RAMA_CLI_EMULATE_HELP_H
 #define RAMA_CLI_EMULATE_HELP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_line.c: a line at the bottom of the terminal. The lines above it scroll without it, so
+/* line.c: a line at the bottom of the terminal. The lines above it scroll without it, so
  * that what the command prints is never mixed with it; in the end it is gone. */
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format_dot.c: Graphviz: tasks are boxes, data are ellipses; what is not strict is dashed, what
+/* dot.c: Graphviz: tasks are boxes, data are ellipses; what is not strict is dashed, what
  * is fed back is red. */
 #include "emulate/format/formats.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format_svg.c: a picture of a workflow: tasks are boxes, data are ovals, what comes later is
+/* svg.c: a picture of a workflow: tasks are boxes, data are ovals, what comes later is
  * further down. Nodes stand in levels; an arrow over several levels bends around those between;
  * each level is put into the order of its neighbours, then moved over their middle. */
 #include <math.h>

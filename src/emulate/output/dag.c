@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output_dag.c: what a workflow waited for, told from when its tasks began and ended. */
+/* dag.c: what a workflow waited for, told from when its tasks began and ended. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output_json.c: what was measured and with which parameters (docs/format/emulate.md). */
+/* json.c: what was measured and with which parameters (docs/format/emulate.md). */
 #include <stdlib.h>
 #include <string.h>
 

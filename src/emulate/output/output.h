@@ -17,7 +17,7 @@ struct rama_emu_side {
 };
 struct rama_emu_side rama_emu_result_side(const struct rama_emu_result *r, bool write);
 
-/* output_dag.c: what a workflow waited for, from the times of its tasks; nothing of it where
+/* dag.c: what a workflow waited for, from the times of its tasks; nothing of it where
  * those were not kept */
 struct rama_emu_task_wait {
 	double input,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output_save.c: files beside the result: charts, and a profile of each rank. Complete or not
+/* save.c: files beside the result: charts, and a profile of each rank. Complete or not
  * there at all. */
 #include <fcntl.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output_svg.c: a Gantt chart: a row for each rank, time from left to right. What happened is
+/* svg.c: a Gantt chart: a row for each rank, time from left to right. What happened is
  * added up in cells of half a pixel, and each cell shows what took most of it: the picture stays
  * small however many requests there were. */
 #include <math.h>
