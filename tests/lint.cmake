@@ -5,7 +5,8 @@ set(tools ${PROJECT_SOURCE_DIR}/tools)
 
 function(iorama_add_lint name)
   add_test(NAME lint/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(lint/${name} PROPERTIES LABELS lint SKIP_RETURN_CODE 77)
+  set_tests_properties(lint/${name} PROPERTIES SKIP_RETURN_CODE 77)
+  iorama_set_tier(lint/${name} lint)
 endfunction()
 
 iorama_add_lint(layers ${tools}/check-layers)

@@ -213,7 +213,7 @@ def confine_calls(h):
     made = set()
     for name in sorted(glob.glob(os.path.join(folder, "**", "*.[ch]"), recursive=True)):
         with open(name, encoding="utf-8") as file:
-            made |= set(re.findall(r"rama_sys[36]\(SYS_(\w+)", re.sub(r"\s+", "", file.read())))
+            made |= set(re.findall(r"rama_cap_sys[36]\(SYS_(\w+)", re.sub(r"\s+", "", file.read())))
     with open(os.path.join(ROOT, "src", "table", "own_calls.def"), encoding="utf-8") as file:
         rows = set(re.findall(r"^OWN\((\w+)\)", file.read(), re.M))
     must(len(made) > 20, "only %s found", sorted(made))
