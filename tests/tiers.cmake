@@ -21,6 +21,7 @@ set(iorama_busy capture/kill capture/real-make capture/files-32768-open capture/
   diagnose/mistakes "report/.*" web/page web/program "unit/agent/spool" mpi/openmpi-example mpi/mpich-example)
 
 # Seconds of those that are begun first, so that nobody waits for the last one; tools/slowest prints them.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/slowest.txt)
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/slowest.txt iorama_slowest REGEX "^[0-9]")
 foreach(line IN LISTS iorama_slowest)
   string(REGEX MATCH "^([0-9]+) +([^ ]+)" _ "${line}")
