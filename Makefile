@@ -77,6 +77,7 @@ lint: build/.configured
 	@tools/check-size
 	@tools/check-tree
 	@tools/check-names
+	@tools/check-docs
 	@tools/check-headers build
 	@echo "lint: clean"
 

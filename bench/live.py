@@ -159,7 +159,7 @@ BUS_BUDGET = 2000  # CPU ns of an event: 500,000 per second and core
 def bus(b, folder):
     """Events that wait in a stream of NATS, through a collector into SQLite; and all the way from a sink that waits for the
     store."""
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "live"))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "lib"))
     import servers  # pylint: disable=import-outside-toplevel
 
     feed, runs = os.path.join(b.options.build, "tests", "sinks_feed"), max(3, b.options.runs)
@@ -230,7 +230,7 @@ def sqlite(b, folder):
 def postgresql(b, _folder):
     """The same with a server of its own, which writes to the disk as one at a site does; the CPU time of both, and what its SQL
     takes for events."""
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "live"))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "lib"))
     import servers  # pylint: disable=import-outside-toplevel
 
     def ended_children(pid):

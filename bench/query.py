@@ -133,7 +133,7 @@ def measure(b, folder):
     measure_store(b, "SQLite", path, jobs)
     command(b, "SQLite", path)
     os.unlink(path)
-    sys.path.insert(0, os.path.join(HERE, "..", "tests", "live"))
+    sys.path.insert(0, os.path.join(HERE, "..", "tests", "lib"))
     import servers  # pylint: disable=import-outside-toplevel
 
     try:

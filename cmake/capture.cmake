@@ -47,6 +47,11 @@ target_link_options(iorama_preload PRIVATE ${capture_plain} ${capture_heap} -Wl,
   -Wl,-z,nodelete -Wl,--no-undefined -Wl,--gc-sections)
 target_link_libraries(iorama_preload PRIVATE iorama_inner ${LIBDEFLATE_STATIC} ${CMAKE_DL_LIBS})
 
+# Under this name it begins nothing by itself: src/capture/attach.c.
+add_custom_command(TARGET iorama_preload POST_BUILD
+  COMMAND ${CMAKE_COMMAND} -E create_symlink libiorama.so libiorama-attach.so
+  WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
 # ---- static: which real functions does this C library's archive have? -------------------------------------
 execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libc.a OUTPUT_VARIABLE libc_a
                 OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -31,6 +31,7 @@ foreach(target iorama iorama_launch)
 endforeach()
 if(TARGET iorama_preload)
   install(TARGETS iorama_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${PROJECT_BINARY_DIR}/lib/libiorama-attach.so DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(FILES ${PROJECT_BINARY_DIR}/lib/libiorama.a ${PROJECT_BINARY_DIR}/lib/iorama-wrap.opts
           DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(PROGRAMS tools/iorama-cc DESTINATION ${CMAKE_INSTALL_BINDIR})

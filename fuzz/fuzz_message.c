@@ -18,7 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rama_wire_bytes again = { 0 };
 	struct rama_wire_message m;
 	struct rama_err e = { 0 };
+	struct rama_wire_message_head h;
 	char job[RAMA_WIRE_JOB];
+	int peeked;
 
 	CHECK(copy != NULL);
 	if (size > 0)
@@ -28,11 +30,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				   libdeflate_crc32(0, copy + RAMA_WIRE_MSG_AT_VERSION,
 						    size - RAMA_WIRE_MSG_AT_VERSION),
 				   4);
+	peeked = rama_wire_message_peek(&h, copy, size, &e);
 	if (rama_wire_message_decode(&m, copy, size, &a, &e) == 0) {
 		CHECK(rama_wire_message_encode(&m, &again, &e) == 0);
 		CHECK(again.n == size && memcmp(again.b, copy, size) == 0);
 		CHECK(rama_wire_message_job(&m, job) == 0 || m.kind == RAMA_WIRE_MSG_BLOCK);
 		CHECK(m.kind == RAMA_WIRE_MSG_BLOCK || rama_wire_message_events(&m) == 0);
+		/* its head says the same without decoding it */
+		CHECK(peeked == 0 && h.kind == m.kind && strcmp(h.job, job) == 0);
+		CHECK(h.events == rama_wire_message_events(&m));
 	} else {
 		CHECK(e.text[0] != '\0');
 	}

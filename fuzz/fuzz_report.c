@@ -3,17 +3,15 @@
  * its width and to harmless characters, JSON to its brackets and to UTF-8. */
 #include <string.h>
 
+#include "base/pen.h"
 #include "fuzz.h"
-#include "report/html.h"
-#include "report/pen.h"
-#include "report/svg.h"
-#include "report/table.h"
+#include "report/form.h"
 
 /* every line has at most `width` columns, and no character does anything to a terminal */
 static void check_text(const struct rama_out *o, unsigned width)
 {
 	const char *line = o->buf;
-	struct rama_report_pen pen = { .utf8 = true };
+	struct rama_pen pen = { .utf8 = true };
 
 	CHECK(o->used > 0 && o->buf[o->used - 1] == '\n');
 	for (size_t at = 0; at < o->used; at++) {
@@ -23,7 +21,7 @@ static void check_text(const struct rama_out *o, unsigned width)
 		if (c != '\n')
 			continue;
 		o->buf[at] = '\0';
-		CHECK(rama_report_pen_columns(&pen, line) <= width);
+		CHECK(rama_pen_columns(&pen, line) <= width);
 		line = o->buf + at + 1;
 	}
 }
@@ -66,7 +64,7 @@ static void text_of(const struct rama_report *r, unsigned width, unsigned flags)
 	rama_report_text(&o, r, &look);
 	check_text(&o, look.verbose ? UINT32_MAX : width); /* program text is as wide as it is */
 	o.used = 0;
-	rama_report_markdown(&o, r, &look);
+	rama_report_form_markdown.report(&o, r, &(struct rama_report_ask){ .look = look });
 	CHECK(o.used > 0 && o.error == 0);
 	rama_out_fini(&o);
 }
@@ -79,9 +77,10 @@ static void data_of(const struct rama_report *r)
 	rama_report_json(&o, r);
 	check_json(&o);
 	for (unsigned t = 0; t < RAMA_REPORT_TABLES; t++)
-		rama_report_csv(&o, r, &rama_report_tables[t], true);
-	rama_report_svg(&o, r->view, r->diagnosis);
-	rama_report_html(&o, r);
+		rama_report_form_csv.report(
+			&o, r, &(struct rama_report_ask){ .table = rama_report_tables[t].name });
+	rama_report_form_svg.report(&o, r, &(struct rama_report_ask){ 0 });
+	rama_report_form_html.report(&o, r, &(struct rama_report_ask){ 0 });
 	CHECK(o.error == 0);
 	rama_out_fini(&o);
 }

@@ -7,8 +7,9 @@
  * fuzz_log_parts(). */
 #include <string.h>
 
-#include "cli/show/show.h"
+#include "base/source.h"
 #include "fuzz.h"
+#include "report/show/show.h"
 
 enum { TEXT, ALL, TRACE, JSON, JSON_TRACE, CSV, FORMS };
 
@@ -134,26 +135,30 @@ static void check_csv(const char *text, size_t n, unsigned columns)
 
 static void show(const struct fuzz_bytes *built, unsigned form)
 {
-	struct rama_cli_input in = { .path = "log", .quiet = true };
-	struct rama_cli_show s = { .base = true, .incomplete = true, .threads = form == TRACE };
+	struct rama_log log;
+	struct rama_report_show s = { .base = true,
+				      .incomplete = true,
+				      .threads = form == TRACE,
+				      .log = &log,
+				      .path = "log" };
 	struct rama_source src;
 	struct rama_out out;
 
 	rama_source_memory(&src, built->p, built->n);
-	if (rama_log_open(&in.log, &src, NULL, NULL) != 0)
+	if (rama_log_open(&log, &src, NULL, NULL) != 0)
 		return;
 	rama_out_init(&out, NULL, NULL);
 	s.out = &out;
 	s.dxt = form == TRACE || form == JSON_TRACE;
 	s.total = s.file = s.perf = form == ALL || form == JSON;
 	if (form == JSON || form == JSON_TRACE)
-		CHECK(rama_cli_show_json(&s, &in) == 0);
+		CHECK(rama_report_show_json(&s) == 0);
 	else if (form == CSV)
-		CHECK(rama_cli_show_csv(&s, &in) == 0);
+		CHECK(rama_report_show_csv(&s) == 0);
 	else if (form == TRACE)
-		CHECK(rama_cli_show_dxt(&s, &in) == 0);
+		CHECK(rama_report_show_dxt(&s) == 0);
 	else
-		CHECK(rama_cli_show_text(&s, &in) == 0);
+		CHECK(rama_report_show_text(&s) == 0);
 	CHECK(out.error == 0);
 	rama_out_char(&out, '\0');
 	if (form == JSON || form == JSON_TRACE)
@@ -161,7 +166,7 @@ static void show(const struct fuzz_bytes *built, unsigned form)
 	else if (form == CSV)
 		check_csv(out.buf, out.used - 1, 9);
 	rama_out_fini(&out);
-	rama_log_close(&in.log);
+	rama_log_close(&log);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -427,6 +427,25 @@ def elf_seeds():
     yield "metadata", b"\1lib_ver=x\niorama_unseen=static:2:busybox,tool;libc:1:p\nx=y\n"
 
 
+def symbols_seeds():
+    """A library with names and two symbols, and ones whose tables do not fit."""
+    def library(name=b"dlopen", size=48, link=1, at=0x401000, shnum=3):
+        names = b"\0" + name + b"\0"
+        symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 2, 0, 5, at, 8)
+        off = 64 + 56 + 3 * 64
+        head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 120, 0, 64, 56, 1, 64, shnum, 0)
+        segment = struct.pack("<IIQQQQQQ", 1, 5, 0, 0x400000, 0x400000, 4096, 4096, 4096)
+        sections = bytes(64) + struct.pack("<IIQQQQIIQQ", 0, 3, 0, 0, off + len(symbols), len(names), 0, 0, 1, 0)
+        sections += struct.pack("<IIQQQQIIQQ", 0, 11, 0, 0, off, size, link, 0, 8, 24)
+        return head + segment + sections + symbols + names
+    yield "found", library()
+    yield "other", library(b"dlopen2")
+    yield "long", library(size=1 << 40)
+    yield "link", library(link=7)
+    yield "sections", library(shnum=60000)
+    yield "short", library()[:100]
+
+
 def config_seeds():
     yield "file", b"\0# site\nMOD_DISABLE STDIO,BG/Q\nMOD_ENABLE DXT_POSIX\nMAX_RECORDS 2e3 POSIX,*\nMODMEM 8.5\n" \
         b"NAME_EXCLUDE \\.tmp$,^/s/[a,b]{1,2} *\nNAME_INCLUDE keep POSIX\nAPP_EXCLUDE git\nRANK_EXCLUDE 1:3,5\nFOO\n"
@@ -529,7 +548,7 @@ def main():
             "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(), "elf": elf_seeds(),
             "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(), "collect": seeds_wire.collect_seeds(),
             "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds(), "annex": annex_seeds(),
-            "sandbox": sandbox_seeds(), "pack": pack_seeds()}
+            "sandbox": sandbox_seeds(), "pack": pack_seeds(), "symbols": symbols_seeds()}
     count = size = 0
     for target, seeds in made.items():
         where = os.path.join(folder, target)

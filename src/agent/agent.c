@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "gather/place.h"
 #include "agent/parts.h"
 
@@ -170,9 +171,9 @@ static bool all_idle(struct rama_agent *a)
 
 static void wait_for_sink(struct rama_agent *a)
 {
-	int64_t limit = rama_bus_sink_now() + (a->o.job != NULL ? END_WAIT_JOB : END_WAIT);
+	int64_t limit = rama_now_ms() + (a->o.job != NULL ? END_WAIT_JOB : END_WAIT);
 
-	while (!all_idle(a) && rama_bus_sink_now() < limit)
+	while (!all_idle(a) && rama_now_ms() < limit)
 		usleep(5000);
 }
 
@@ -330,7 +331,7 @@ int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
 
 	if (a == NULL || uv_loop_init(&a->loop) != 0) {
 		free(a);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	a->o = *o;
 	a->spool_lock = -1;

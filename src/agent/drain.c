@@ -42,7 +42,7 @@ int rama_agent_drain_init(struct rama_agent_drain *d, struct rama_err *e)
 		d->packed = malloc(rama_wire_block_room(d->block));
 	if (d->raw == NULL || d->packed == NULL) {
 		rama_agent_drain_fini(d);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	read_boot(d->boot, sizeof(d->boot));
 	gethostname(d->host, sizeof(d->host) - 1);
@@ -118,7 +118,7 @@ int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_se
 
 	*to = NULL;
 	if (s == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	rc = rama_seg_mapped_open(&s->map, path, uid, true, e);
 	if (rc != 0) {
 		free(s);
@@ -133,7 +133,7 @@ int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_se
 	choose_clock(d, s);
 	if (s->path == NULL) {
 		rama_agent_drain_close(s);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	__atomic_store_n(&s->map.control->reader, (uint32_t)getpid(), __ATOMIC_RELAXED);
 	*to = s;
@@ -336,7 +336,7 @@ int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_se
 	int moved = 0, rc = 0;
 
 	if (!make_lanes(s, n))
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	for (uint32_t i = 0; i < n; i++) {
 		moved |= see_lane(d, s, i);
 		if (s->lane[i].made > s->lane[i].taken && rc == 0 &&

@@ -78,7 +78,7 @@ int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_s
 		return 0;
 	f = malloc(sizeof(*f));
 	if (f == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	f->n = 0;
 	while (rc == 1) {
 		rc = next_fresh(d, s, &at, &f->name[f->n]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_finish.c: a job whose processes are all gone and of which nobody else takes care becomes
+/* finish.c: a job whose processes are all gone and of which nobody else takes care becomes
  * a log, as `iorama recover` would make it; the log goes to the log directory and to the sink,
  * then the segments go. Never one that was not read to its end. */
 #include <errno.h>
@@ -112,7 +112,7 @@ static int read_log(struct work *w, struct rama_err *e)
 	if (f.src.size < RAMA_WIRE_MESSAGE_MOST / 8 * 7) {
 		w->bytes = malloc(f.src.size + 1);
 		w->len = f.src.size;
-		rc = w->bytes == NULL ? rama_err_set(e, RAMA_EMEMORY, "out of memory")
+		rc = w->bytes == NULL ? rama_err_no_memory(e)
 				      : f.src.read(f.src.ctx, 0, w->bytes, w->len, e);
 	}
 	rama_file_close(&f);

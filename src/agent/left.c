@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_left.c: spools that nobody looks after any more: of `iorama run --live` whose store was
+/* left.c: spools that nobody looks after any more: of `iorama run --live` whose store was
  * away, SPOOL.run/JOB. An agent takes them over, each to where it was meant to go, and removes
  * them when all of it is there. Two locks make sure that a spool has one owner: that of the
  * spool itself, and that of the file `run` in it, which `iorama run` holds as long as it may
@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "agent/parts.h"
 
 #define PATIENCE 10000 /* ms that --drain waits for a sink that cannot be reached */
@@ -262,7 +263,7 @@ static bool all_failing(struct drain *d)
 /* true: it is time to give up */
 static bool is_hopeless(struct drain *d)
 {
-	int64_t now = rama_bus_sink_now();
+	int64_t now = rama_now_ms();
 
 	if (!all_failing(d) || (d->own == NULL && d->left.n == 0))
 		d->since = 0;
@@ -274,8 +275,7 @@ static bool is_hopeless(struct drain *d)
 /* Another process has some of them: it may bring them itself, or give up soon. */
 static bool waits_for_others(struct drain *d)
 {
-	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) ||
-	    rama_bus_sink_now() - d->began > OTHERS)
+	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) || rama_now_ms() - d->began > OTHERS)
 		return false;
 	if (!d->told)
 		d->o->tell(d->o->ctx, "another process uses a spool still; waiting for it");
@@ -302,7 +302,7 @@ static void step(struct drain *d, struct rama_err *e)
 
 int rama_agent_left_drain(const struct rama_agent_options *o, bool instead, struct rama_err *e)
 {
-	struct drain d = { .o = o, .began = rama_bus_sink_now() };
+	struct drain d = { .o = o, .began = rama_now_ms() };
 	struct rama_agent_options mine = *o;
 	uint64_t left;
 

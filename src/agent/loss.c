@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_loss.c: what had to be dropped, counted so that it is told once, whatever happens to the
+/* loss.c: what had to be dropped, counted so that it is told once, whatever happens to the
  * agent in between. The counts lie in a file that is mapped: two copies of all, of which the one
  * with the greater turn holds; a change is made in the other one, and its turn is set last. A
  * process that is killed leaves the one or the other. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_odd.c: files that are not, or no more, followed; and how much of an agent of all users
+/* odd.c: files that are not, or no more, followed; and how much of an agent of all users
  * one of them may take: directories, files and looks at them. Whoever makes more of them than
  * anybody needs waits, and nobody else does. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/grow.h"
 #include "base/siphash.h"
 #include "agent/parts.h"
 
@@ -23,15 +24,11 @@ static const size_t most[RAMA_AGENT_SHARES] = {
 
 static struct rama_agent_share *share_of(struct rama_agent *a, uint32_t uid)
 {
-	struct rama_agent_share *more_room;
-
 	for (size_t i = 0; i < a->n_shares; i++)
 		if (a->share[i].uid == uid)
 			return &a->share[i];
-	more_room = realloc(a->share, (a->n_shares + 1) * sizeof(*more_room));
-	if (more_room == NULL)
+	if (!RAMA_GROW(a->share, a->room_shares, a->n_shares + 1))
 		return NULL;
-	a->share = more_room;
 	a->share[a->n_shares] = (struct rama_agent_share){ .uid = uid };
 	return &a->share[a->n_shares++];
 }
@@ -144,15 +141,8 @@ struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct ram
 
 	if (o != NULL || !rama_agent_may(a, uid, RAMA_AGENT_SHARE_FILES))
 		return o;
-	if (a->n_odd == a->room_odd) {
-		size_t room = a->room_odd == 0 ? 64 : 2 * a->room_odd;
-		struct rama_agent_odd *more_room = realloc(a->odd, room * sizeof(*more_room));
-
-		if (more_room == NULL)
-			return NULL;
-		a->odd = more_room;
-		a->room_odd = room;
-	}
+	if (!RAMA_GROW(a->odd, a->room_odd, a->n_odd + 1))
+		return NULL;
 	at = rama_map_put(&a->odd_by, rama_look_find_id_hash(id), NULL);
 	if (at == NULL || *at != 0)
 		return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_parts.h: the agent from the inside; internal to agent*.c and status.c. */
+/* parts.h: the agent from the inside: what the files of its loop share. */
 #ifndef RAMA_AGENT_PARTS_H
 #define RAMA_AGENT_PARTS_H
 
@@ -43,7 +43,7 @@ struct rama_agent_odd {
 	bool bad;	     /* cannot be read */
 };
 
-/* what one user may have of an agent of all users: agent_odd.c */
+/* what one user may have of an agent of all users: odd.c */
 enum rama_agent_share_kind {
 	RAMA_AGENT_SHARE_DIRS,
 	RAMA_AGENT_SHARE_FILES,
@@ -58,7 +58,7 @@ struct rama_agent_share {
 	bool told;
 };
 
-/* spools of others that are taken over: agent_left.c */
+/* spools of others that are taken over: left.c */
 #define RAMA_AGENT_LEFT 4 /* at a time */
 struct rama_agent_left {
 	const struct rama_agent_options *o;
@@ -88,18 +88,18 @@ struct rama_agent {
 	struct rama_agent_sampler *sampler;
 	struct rama_agent_post *post; /* NULL: each user has one */
 	struct rama_agent_user **user;
-	size_t n_users;
+	size_t n_users, room_users;
 	struct rama_agent_dir **dir;
-	size_t n_dirs;
+	size_t n_dirs, room_dirs;
 	struct rama_agent_drain_seg **seg;
 	size_t n_segs, room_segs;
 	struct rama_agent_drain_job **job;
-	size_t n_jobs;
+	size_t n_jobs, room_jobs;
 	struct rama_agent_odd *odd;
 	size_t n_odd, room_odd;
 	struct rama_map odd_by; /* hash of the id -> place in odd + 1 */
 	struct rama_agent_share *share;
-	size_t n_shares;
+	size_t n_shares, room_shares;
 	struct rama_map by_id;	/* of followed segments: hash of the id -> place in seg + 1 */
 	struct rama_map dir_by; /* hash of the path -> place in dir + 1 */
 	uint64_t round;
@@ -118,12 +118,12 @@ struct rama_agent {
 void rama_agent_say(struct rama_agent *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* agent_watch.c: which directories and files there are */
+/* watch.c: which directories and files there are */
 int rama_agent_watch(struct rama_agent *a, struct rama_err *e);
 void rama_agent_unwatch(struct rama_agent *a);
 void rama_agent_scan(struct rama_agent *a); /* reads all directories again */
 
-/* agent_segs.c */
+/* segs.c */
 void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid);
 bool rama_agent_round(struct rama_agent *a); /* true: something moved */
 void rama_agent_second(struct rama_agent *a);
@@ -131,7 +131,7 @@ void rama_agent_leave(struct rama_agent *a, size_t i); /* lets go of a segment *
 struct rama_agent_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid);
 void rama_agent_drop_job(struct rama_agent *a, size_t i);
 
-/* agent_odd.c */
+/* odd.c */
 struct rama_agent_odd *rama_agent_odd(struct rama_agent *a, const struct rama_look_find_id *id);
 struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct rama_look_find_id *id,
 					  const char *path, uint32_t uid);
@@ -148,7 +148,7 @@ void rama_agent_shares_renew(struct rama_agent *a);
 void rama_agent_tidy(struct rama_agent *a);
 uint64_t rama_agent_path_hash(const char *path);
 
-/* agent_users.c */
+/* users.c */
 void rama_agent_users_left(struct rama_agent *a); /* those whose spools are not empty */
 struct rama_agent_user *rama_agent_user(struct rama_agent *a, uint32_t uid, struct rama_err *e);
 void rama_agent_users_second(struct rama_agent *a);
@@ -158,7 +158,7 @@ void rama_agent_users_close(struct rama_agent *a, unsigned wait_ms);
 void rama_agent_as(const struct rama_agent *a, uint32_t uid);
 void rama_agent_as_self(const struct rama_agent *a);
 
-/* agent_finish.c: jobs that left their segments behind */
+/* finish.c: jobs that left their segments behind */
 void rama_agent_finish_jobs(struct rama_agent *a);
 
 /* status.c */

@@ -9,8 +9,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "base/now.h"
 #include "base/siphash.h"
 #include "agent/post_parts.h"
+#include "wire/message_head.h"
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
@@ -23,15 +26,8 @@ size_t rama_agent_post_job(struct rama_agent_post *p, const char *key)
 		return SIZE_MAX;
 	if (*place > 0)
 		return (size_t)*place - 1;
-	if (p->n_jobs == p->room_jobs) {
-		size_t room = p->room_jobs == 0 ? 16 : 2 * p->room_jobs;
-		struct rama_agent_post_job *more = realloc(p->job, room * sizeof(*more));
-
-		if (more == NULL)
-			return SIZE_MAX;
-		p->job = more;
-		p->room_jobs = room;
-	}
+	if (!RAMA_GROW(p->job, p->room_jobs, p->n_jobs + 1))
+		return SIZE_MAX;
 	p->job[p->n_jobs] = (struct rama_agent_post_job){ 0 };
 	snprintf(p->job[p->n_jobs].key, RAMA_WIRE_JOB, "%s", key);
 	*place = ++p->n_jobs;
@@ -154,30 +150,23 @@ static int count_waiting(struct rama_agent_post *p, struct rama_err *e)
 {
 	struct rama_bus_parcel parcel[64];
 	struct rama_agent_spool_state st;
-	struct rama_arena arena = { 0 };
 	int n = 0;
 
 	rama_agent_spool_state(p->spool, &st);
 	p->next = st.committed + 1;
 	for (uint64_t at = p->next; (n = rama_agent_spool_read(p->spool, at, parcel, 64, e)) > 0;) {
 		for (int i = 0; i < n; i++) {
-			struct rama_wire_message m;
-			char job[RAMA_WIRE_JOB];
-			struct rama_err mine;
-			size_t k;
+			struct rama_wire_message_head h;
+			size_t k = SIZE_MAX;
 
-			if (rama_wire_message_decode(&m, parcel[i].bytes, parcel[i].len, &arena,
-						     &mine) != 0 ||
-			    m.kind != RAMA_WIRE_MSG_BLOCK || rama_wire_message_job(&m, job) != 0)
-				continue;
-			k = rama_agent_post_job(p, job);
+			rama_wire_message_peek(&h, parcel[i].bytes, parcel[i].len, NULL);
+			if (h.events > 0)
+				k = rama_agent_post_job(p, h.job);
 			if (k != SIZE_MAX)
-				p->job[k].waiting += rama_wire_message_events(&m);
+				p->job[k].waiting += h.events;
 		}
-		rama_arena_fini(&arena);
 		at = parcel[n - 1].number + 1;
 	}
-	rama_arena_fini(&arena);
 	return n;
 }
 
@@ -218,7 +207,7 @@ static int open_post(struct rama_agent_post **to, const struct rama_agent_post_o
 
 	*to = NULL;
 	if (p == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	p->o = *o;
 	p->as_meant = as_meant;
 	snprintf(p->dir, sizeof(p->dir), "%s", o->spool);
@@ -278,7 +267,7 @@ void rama_agent_post_close(struct rama_agent_post *p, unsigned wait_ms)
 	if (p->started) {
 		pthread_mutex_lock(&p->mutex);
 		p->stop = true;
-		p->stop_at = rama_bus_sink_now() + wait_ms;
+		p->stop_at = rama_now_ms() + wait_ms;
 		pthread_cond_signal(&p->wake);
 		pthread_mutex_unlock(&p->mutex);
 		pthread_join(p->thread, NULL);

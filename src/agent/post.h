@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_post.h: the way out of an agent: messages go into a spool; a thread of its own takes
+/* post.h: the way out of an agent: messages go into a spool; a thread of its own takes
  * them from there to the sink and keeps on trying. One for each store that an agent writes to.
  * All calls but the thread's own come from one thread. */
 #ifndef RAMA_AGENT_POST_H
@@ -43,7 +43,7 @@ bool rama_agent_post_has_room(struct rama_agent_post *p, size_t n);
 int rama_agent_post_send(struct rama_agent_post *p, const struct rama_wire_message *m,
 			 const char *job, uint64_t events, struct rama_err *e);
 
-/* ---- what had to be dropped: agent_loss.c ---------------------------------------------------- */
+/* ---- what had to be dropped: loss.c ---------------------------------------------------- */
 
 /* Events [from, until) of a lane are going to be dropped. After this they are counted, whatever
  * happens to the agent; done() is called when they have been given back, so that they are not

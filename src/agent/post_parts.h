@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_post_parts.h: the way out from the inside; internal to agent_post.c, agent_send.c and
- * agent_loss.c. */
+/* post_parts.h: the way out from the inside; internal to post.c, send.c and
+ * loss.c. */
 #ifndef RAMA_AGENT_POST_PARTS_H
 #define RAMA_AGENT_POST_PARTS_H
 
@@ -20,7 +20,7 @@ struct rama_agent_post_sent {
 	size_t job;
 };
 
-struct rama_agent_losses; /* agent_loss.c */
+struct rama_agent_losses; /* loss.c */
 
 struct rama_agent_post {
 	struct rama_agent_post_options o;

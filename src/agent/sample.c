@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/map.h"
 #include "base/siphash.h"
 #include "table/metrics.h"
@@ -89,15 +90,8 @@ static struct value *value_of(struct rama_agent_sampler *s, const struct rama_ta
 		return &s->value[*place - 1];
 	if (s->n == FIGURES_MOST)
 		return NULL;
-	if (s->n == s->room) {
-		size_t room = s->room == 0 ? 256 : 2 * s->room;
-		struct value *more = realloc(s->value, room * sizeof(*more));
-
-		if (more == NULL)
-			return NULL;
-		s->value = more;
-		s->room = room;
-	}
+	if (!RAMA_GROW(s->value, s->room, s->n + 1))
+		return NULL;
 	s->value[s->n] = (struct value){ .metric = m };
 	memcpy(s->value[s->n].name, name, strlen(name) + 1);
 	*place = ++s->n;
@@ -370,7 +364,7 @@ int rama_agent_sampler_create(struct rama_agent_sampler **to, const char *root, 
 	if (s == NULL || s->text == NULL || s->figure == NULL) {
 		if (s != NULL)
 			rama_agent_sampler_destroy(s);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	if (root == NULL ||
 	    (size_t)snprintf(s->root, sizeof(s->root), "%s", root) >= sizeof(s->root))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_segs.c: the segments that are followed: from the moment their file is found to the
+/* segs.c: the segments that are followed: from the moment their file is found to the
  * moment all of them is in the spool. */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "gather/gather.h"
 #include "agent/parts.h"
 
@@ -27,7 +28,7 @@
 
 struct rama_agent_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid)
 {
-	struct rama_agent_drain_job **more, *j;
+	struct rama_agent_drain_job *j;
 	struct rama_agent_user *u;
 	struct rama_err e = { 0 };
 	char key[RAMA_WIRE_JOB];
@@ -41,10 +42,7 @@ struct rama_agent_drain_job *rama_agent_job(struct rama_agent *a, const char *di
 		rama_agent_say(a, "%s", e.text);
 		return NULL;
 	}
-	more = realloc(a->job, (a->n_jobs + 1) * sizeof(void *));
-	if (more != NULL)
-		a->job = more;
-	j = more != NULL ? calloc(1, sizeof(*j)) : NULL;
+	j = RAMA_GROW(a->job, a->room_jobs, a->n_jobs + 1) ? calloc(1, sizeof(*j)) : NULL;
 	if (j == NULL || (j->dir = strdup(dir)) == NULL) {
 		free(j);
 		return NULL;
@@ -164,15 +162,8 @@ static bool add_seg(struct rama_agent *a, struct rama_agent_drain_seg *s)
 {
 	uint64_t *place;
 
-	if (a->n_segs == a->room_segs) {
-		size_t room = a->room_segs == 0 ? 64 : 2 * a->room_segs;
-		struct rama_agent_drain_seg **more = realloc(a->seg, room * sizeof(void *));
-
-		if (more == NULL)
-			return false;
-		a->seg = more;
-		a->room_segs = room;
-	}
+	if (!RAMA_GROW(a->seg, a->room_segs, a->n_segs + 1))
+		return false;
 	place = rama_map_put(&a->by_id, hash_of(s), NULL);
 	if (place == NULL || *place != 0)
 		return false;

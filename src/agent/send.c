@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_send.c: the thread that takes messages from the spool to the sink. What the sink cannot
+/* send.c: the thread that takes messages from the spool to the sink. What the sink cannot
  * take now is tried again, later and later, for ever: the spool holds it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "base/now.h"
 #include "agent/post_parts.h"
+#include "wire/message_head.h"
 
 #define PARCELS 512
 #define GATHER_MS 100	/* a message waits so long for others to come along */
@@ -22,13 +24,7 @@
 /* Until there is something to do or the time is over; with the mutex held. */
 static void rest(struct rama_agent_post *p, int64_t ms)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += ms % 1000 * 1000000;
-	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&p->wake, &p->mutex, &until);
+	rama_bus_sink_rest(&p->wake, &p->mutex, ms);
 }
 
 /* true: the time that was given for the end is over */
@@ -37,7 +33,7 @@ static bool is_over(struct rama_agent_post *p)
 	bool over;
 
 	pthread_mutex_lock(&p->mutex);
-	over = p->stop && rama_bus_sink_now() >= p->stop_at;
+	over = p->stop && rama_now_ms() >= p->stop_at;
 	pthread_mutex_unlock(&p->mutex);
 	return over;
 }
@@ -45,10 +41,10 @@ static bool is_over(struct rama_agent_post *p)
 /* after a failure; an end that comes meanwhile makes it short */
 static void pause_for(struct rama_agent_post *p, unsigned ms)
 {
-	int64_t until = rama_bus_sink_now() + ms, now;
+	int64_t until = rama_now_ms() + ms, now;
 
 	pthread_mutex_lock(&p->mutex);
-	while ((now = rama_bus_sink_now()) < until && (!p->stop || now < p->stop_at)) {
+	while ((now = rama_now_ms()) < until && (!p->stop || now < p->stop_at)) {
 		int64_t left = p->stop && p->stop_at < until ? p->stop_at - now : until - now;
 
 		rest(p, p->stop && left > PAUSE_LEAST ? PAUSE_LEAST : left);
@@ -83,30 +79,15 @@ static bool wait_for_messages(struct rama_agent_post *p)
 
 static int remember(struct rama_agent_post *p, const struct rama_bus_parcel *parcel)
 {
-	struct rama_arena arena = { 0 };
-	struct rama_wire_message m;
-	char job[RAMA_WIRE_JOB];
-	struct rama_err e;
-	uint64_t events = 0;
+	struct rama_wire_message_head h;
 
-	if (rama_wire_message_decode(&m, parcel->bytes, parcel->len, &arena, &e) == 0 &&
-	    m.kind == RAMA_WIRE_MSG_BLOCK && rama_wire_message_job(&m, job) == 0)
-		events = rama_wire_message_events(&m);
-	rama_arena_fini(&arena);
-	if (events == 0)
+	if (rama_wire_message_peek(&h, parcel->bytes, parcel->len, NULL) != 0 || h.events == 0)
 		return 0;
-	if (p->n_sent == p->room_sent) {
-		size_t room = p->room_sent == 0 ? 256 : 2 * p->room_sent;
-		struct rama_agent_post_sent *more = realloc(p->sent, room * sizeof(*more));
-
-		if (more == NULL)
-			return RAMA_EMEMORY;
-		p->sent = more;
-		p->room_sent = room;
-	}
+	if (!RAMA_GROW(p->sent, p->room_sent, p->n_sent + 1))
+		return RAMA_EMEMORY;
 	pthread_mutex_lock(&p->mutex);
-	p->sent[p->n_sent++] = (struct rama_agent_post_sent){ parcel->number, events,
-							      rama_agent_post_job(p, job) };
+	p->sent[p->n_sent++] = (struct rama_agent_post_sent){ parcel->number, h.events,
+							      rama_agent_post_job(p, h.job) };
 	pthread_mutex_unlock(&p->mutex);
 	return 0;
 }
@@ -200,7 +181,7 @@ static int64_t push(struct rama_agent_post *p, struct rama_bus_parcel *parcel, s
 	step_back(p);
 	for (int64_t i = 0; i < taken; i++)
 		if (remember(p, &parcel[i]) != 0)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 	if (taken > 0)
 		p->next = parcel[taken - 1].number + 1;
 	return taken;

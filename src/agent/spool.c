@@ -3,6 +3,7 @@
  * write at the known end of the last file; what is behind that end after a crash is cut off.
  * Files whose messages are all committed are removed whole. */
 #include "agent/spool_parts.h"
+#include "base/grow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -72,15 +73,8 @@ static int write_mark(struct rama_agent_spool *s, struct rama_err *e)
 static struct rama_agent_spool_file *add_file(struct rama_agent_spool *s,
 					      const struct rama_agent_spool_file *f)
 {
-	if (s->n == s->room) {
-		size_t room = s->room == 0 ? 64 : 2 * s->room;
-		struct rama_agent_spool_file *p = realloc(s->file, room * sizeof(*p));
-
-		if (p == NULL)
-			return NULL;
-		s->file = p;
-		s->room = room;
-	}
+	if (!RAMA_GROW(s->file, s->room, s->n + 1))
+		return NULL;
 	s->file[s->n] = *f;
 	return &s->file[s->n++];
 }
@@ -137,7 +131,7 @@ static int take_file(struct rama_agent_spool *s, const char *name, struct rama_e
 					    .next = scan.next,
 					    .size = scan.end };
 	if (rc == 0 && add_file(s, &f) == NULL)
-		rc = rama_err_set(&mine, RAMA_EMEMORY, "out of memory");
+		rc = rama_err_no_memory(&mine);
 	return rc == 0 ? 0 : rama_err_set(e, rc, "%s: %s", path, mine.text);
 }
 
@@ -257,7 +251,7 @@ int rama_agent_spool_open(struct rama_agent_spool **to, const char *dir, uint64_
 
 	*to = NULL;
 	if (s == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	*s = (struct rama_agent_spool){ .dir = -1,
 					.lock = -1,
 					.active = -1,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "agent/spool_parts.h"
 
 #define READ_ABOUT (4u << 20)
@@ -82,20 +83,6 @@ static int seek(struct rama_agent_spool *s, const struct rama_agent_spool_file *
 	return 0;
 }
 
-static bool make_room(struct rama_agent_spool *s, size_t n)
-{
-	unsigned char *p;
-
-	if (n <= s->buf_room)
-		return true;
-	p = realloc(s->buf, n);
-	if (p == NULL)
-		return false;
-	s->buf = p;
-	s->buf_room = n;
-	return true;
-}
-
 /* messages of one file from the cursor on, one behind the other into the buffer */
 static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_file *f,
 		     struct rama_bus_parcel *p, unsigned most, struct rama_err *e)
@@ -104,8 +91,8 @@ static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_f
 	size_t used = 0;
 	unsigned n = 0;
 
-	if (!make_room(s, READ_ABOUT))
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	if (!RAMA_GROW(s->buf, s->buf_room, READ_ABOUT))
+		return rama_err_no_memory(e);
 	for (; n < most && c->number < f->next; n++) {
 		struct rama_agent_spool_record r = { 0 };
 
@@ -113,8 +100,8 @@ static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_f
 			return RAMA_ECORRUPT;
 		if (n > 0 && used + r.len > s->buf_room)
 			break; /* the rest comes with the next call */
-		if (!make_room(s, r.len))
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		if (!RAMA_GROW(s->buf, s->buf_room, r.len))
+			return rama_err_no_memory(e);
 		if (pread(c->fd, s->buf + used, r.len,
 			  (off_t)(c->at + RAMA_AGENT_SPOOL_RECORD_SIZE)) != (ssize_t)r.len)
 			return rama_err_set(e, RAMA_EIO, "%s: %s", s->path, strerror(errno));

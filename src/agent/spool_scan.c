@@ -64,7 +64,7 @@ int rama_agent_spool_scan(struct rama_source *src, struct rama_agent_spool_scan 
 		return rama_err_set(e, RAMA_ECORRUPT, "is no file of a spool");
 	buf = malloc(ROOM);
 	if (buf == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	*scan = (struct rama_agent_spool_scan){ .first = head.first,
 						.next = head.first,
 						.end = HEAD };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_users.c: whose jobs they are. An agent of one user has one way out; one of the system
+/* users.c: whose jobs they are. An agent of one user has one way out; one of the system
  * has one for each user (a spool and a store of his own, written with his rights), unless all go
  * to one sink that was chosen. */
 #include <dirent.h>
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "agent/parts.h"
 
 #define IDLE_MOST 60000000000ll /* ns without a job, after which a user's way out is closed */
@@ -93,17 +94,14 @@ static int open_post(struct rama_agent *a, struct rama_agent_user *u, struct ram
 
 struct rama_agent_user *rama_agent_user(struct rama_agent *a, uint32_t uid, struct rama_err *e)
 {
-	struct rama_agent_user **more, *u;
+	struct rama_agent_user *u;
 
 	for (size_t i = 0; i < a->n_users; i++)
 		if (a->user[i]->uid == uid)
 			return a->user[i];
-	more = realloc(a->user, (a->n_users + 1) * sizeof(void *));
-	if (more != NULL)
-		a->user = more;
-	u = more != NULL ? calloc(1, sizeof(*u)) : NULL;
+	u = RAMA_GROW(a->user, a->room_users, a->n_users + 1) ? calloc(1, sizeof(*u)) : NULL;
 	if (u == NULL) {
-		rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		rama_err_no_memory(e);
 		return NULL;
 	}
 	u->uid = uid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_watch.c: which directories there are. The kernel tells of new ones and of new files in
+/* watch.c: which directories there are. The kernel tells of new ones and of new files in
  * them; what it cannot tell (no watches left, a directory that is not there yet) is found by
  * reading all of them now and then. */
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "gather/place.h"
 #include "agent/parts.h"
 
@@ -64,12 +65,10 @@ static void on_change(uv_fs_event_t *handle, const char *name, int events, int s
 static struct rama_agent_dir *add_dir(struct rama_agent *a, const char *path, uint32_t uid,
 				      int kind)
 {
-	struct rama_agent_dir **more = realloc(a->dir, (a->n_dirs + 1) * sizeof(void *)), *d;
 	uint64_t *at = rama_map_put(&a->dir_by, rama_agent_path_hash(path), NULL);
+	struct rama_agent_dir *d;
 
-	if (more != NULL)
-		a->dir = more;
-	if (more == NULL || at == NULL || *at != 0)
+	if (at == NULL || *at != 0 || !RAMA_GROW(a->dir, a->room_dirs, a->n_dirs + 1))
 		return NULL;
 	d = calloc(1, sizeof(*d));
 	if (d == NULL || (d->path = strdup(path)) == NULL) {
@@ -244,7 +243,7 @@ static int add_root(struct rama_agent *a, const char *path, struct rama_err *e)
 		return rama_err_prefix(e, "%s", path);
 	d = add_dir(a, path, geteuid(), RAMA_AGENT_DIR_ROOT);
 	if (d == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	return claim(a, d, e) ? 0 : e->code;
 }
 
@@ -257,7 +256,7 @@ static int add_job_dir(struct rama_agent *a, struct rama_err *e)
 		return rama_err_prefix(e, "%s", a->o.job);
 	d = add_dir(a, a->o.job, geteuid(), RAMA_AGENT_DIR_JOB);
 	if (d == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	if (!claim(a, d, e))
 		return e->code;
 	/* processes that find no room there go on in these */
@@ -265,7 +264,7 @@ static int add_job_dir(struct rama_agent *a, struct rama_err *e)
 	for (size_t i = 0; i < spares.n; i++) {
 		d = add_dir(a, spares.dir[i], geteuid(), RAMA_AGENT_DIR_JOB);
 		if (d == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 		if (!claim(a, d, e))
 			return e->code;
 	}
@@ -279,7 +278,7 @@ static int add_bases(struct rama_agent *a, struct rama_err *e)
 	for (unsigned i = 0; i < (a->o.base != NULL ? 1 : 2); i++)
 		if (add_dir(a, a->o.base != NULL ? a->o.base : usual[i], 0, RAMA_AGENT_DIR_BASE) ==
 		    NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 	/* everybody writes into /tmp, and each write would be told */
 	if (a->o.base == NULL)
 		a->dir[1]->watched = true;

@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "logfile/cursor.h"
 
 struct iorama_log {
@@ -61,15 +62,8 @@ static void keep_problem(void *ctx, const char *line)
 {
 	struct iorama_log *l = ctx;
 
-	if (l->n_problems == l->problems_room) {
-		size_t room = l->problems_room == 0 ? 8 : 2 * l->problems_room;
-		char **p = realloc(l->problems, room * sizeof(*p));
-
-		if (p == NULL)
-			return;
-		l->problems = p;
-		l->problems_room = room;
-	}
+	if (!RAMA_GROW(l->problems, l->problems_room, l->n_problems + 1))
+		return;
 	l->problems[l->n_problems] = strdup(line);
 	if (l->problems[l->n_problems] != NULL)
 		l->n_problems++;

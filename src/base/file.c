@@ -184,7 +184,7 @@ int rama_newfile_open(struct rama_newfile *f, const char *path, struct rama_err 
 	f->path = strdup(path);
 	f->temp = malloc(n);
 	if (f->path == NULL || f->temp == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	f->fd = open_beside(f->temp, n, path);
 	if (f->fd < 0) {
 		rama_err_set(e, RAMA_EIO, "cannot be written: %s", strerror(errno));

@@ -5,7 +5,26 @@
 
 #include <string.h>
 
-#include "base/pattern_node.h"
+/* what the nodes of a compiled pattern mean */
+enum node_op {
+	NODE_CHAR,
+	NODE_ANY,
+	NODE_SET,
+	NODE_JUMP,   /* to `to` */
+	NODE_SPLIT,  /* to the next node and to `to` */
+	NODE_ASSERT, /* goes on if the place is right */
+	NODE_MATCH
+};
+
+/* arg of NODE_ASSERT */
+enum place {
+	AT_BEGIN,
+	AT_END,
+	AT_BORDER, /* of a word */
+	AT_NO_BORDER,
+	AT_WORD_BEGIN,
+	AT_WORD_END
+};
 
 #define DEPTH 64	   /* of parentheses */
 #define REPEAT_MOST 0x7fff /* as in libc */
@@ -42,14 +61,14 @@ static bool room(struct maker *m, size_t n)
 	return m->error == 0;
 }
 
-static void emit(struct maker *m, enum rama_pattern_op op, unsigned arg, int to)
+static void emit(struct maker *m, enum node_op op, unsigned arg, int to)
 {
 	if (room(m, 1))
 		m->code[m->n++] =
 			(struct rama_pattern_node){ (uint8_t)op, (uint8_t)arg, (int16_t)to };
 }
 
-static void emit_before(struct maker *m, unsigned at, enum rama_pattern_op op, int to)
+static void emit_before(struct maker *m, unsigned at, enum node_op op, int to)
 {
 	if (!room(m, 1))
 		return;
@@ -58,7 +77,7 @@ static void emit_before(struct maker *m, unsigned at, enum rama_pattern_op op, i
 	m->n++;
 }
 
-static void emit_atom(struct maker *m, enum rama_pattern_op op, unsigned arg, int to)
+static void emit_atom(struct maker *m, enum node_op op, unsigned arg, int to)
 {
 	m->atom = (int)m->n;
 	emit(m, op, arg, to);
@@ -90,7 +109,7 @@ static void emit_set(struct maker *m, const struct rama_pattern_set *set)
 	}
 	if (i == ps->n_sets)
 		ps->set[ps->n_sets++] = *set;
-	emit_atom(m, RAMA_NODE_SET, 0, (int)i);
+	emit_atom(m, NODE_SET, 0, (int)i);
 }
 
 /* ASCII, whatever the locale of the program we are in; ranges of two bytes each */
@@ -258,8 +277,8 @@ static void alternative(struct maker *m)
 
 	if (!room(m, 2))
 		return;
-	emit_before(m, g->branch, RAMA_NODE_SPLIT, (int)(m->n - g->branch) + 2);
-	emit(m, RAMA_NODE_JUMP, 0, g->pending);
+	emit_before(m, g->branch, NODE_SPLIT, (int)(m->n - g->branch) + 2);
+	emit(m, NODE_JUMP, 0, g->pending);
 	g->pending = (int16_t)(m->n - 1);
 	g->branch = (uint16_t)m->n;
 	m->atom = -1;
@@ -280,17 +299,17 @@ static void repeat(struct maker *m, int least, int most)
 		return;
 	for (int i = 1; i < copies; i++) {
 		if (i >= least)
-			emit(m, RAMA_NODE_SPLIT, 0, (int)len + 1);
+			emit(m, NODE_SPLIT, 0, (int)len + 1);
 		memcpy(&m->code[m->n], atom, len * sizeof(*atom));
 		m->n += len;
 	}
 	if (most < 0 && least > 0) {
-		emit(m, RAMA_NODE_SPLIT, 0, -(int)len);
+		emit(m, NODE_SPLIT, 0, -(int)len);
 	} else if (most < 0) {
-		emit_before(m, at, RAMA_NODE_SPLIT, (int)len + 2);
-		emit(m, RAMA_NODE_JUMP, 0, -(int)len - 1);
+		emit_before(m, at, NODE_SPLIT, (int)len + 2);
+		emit(m, NODE_JUMP, 0, -(int)len - 1);
 	} else if (least == 0) {
-		emit_before(m, at, RAMA_NODE_SPLIT, (int)len + 1);
+		emit_before(m, at, NODE_SPLIT, (int)len + 1);
 	}
 }
 
@@ -341,9 +360,9 @@ static void repetition(struct maker *m, unsigned char c)
 }
 
 /* cannot be repeated, as in libc */
-static void assertion(struct maker *m, enum rama_pattern_place place)
+static void assertion(struct maker *m, enum place place)
 {
-	emit(m, RAMA_NODE_ASSERT, place, 0);
+	emit(m, NODE_ASSERT, place, 0);
 	m->atom = -1;
 }
 
@@ -361,13 +380,13 @@ static void escape(struct maker *m)
 	c = *m->p++;
 	place = c != '\0' ? strchr(places, c) : NULL;
 	if (place != NULL)
-		assertion(m, (enum rama_pattern_place)(place - places));
+		assertion(m, (enum place)(place - places));
 	else if (c == 'w' || c == 'W' || c == 's' || c == 'S')
 		escaped_set(m, c);
 	else if (c >= '1' && c <= '9')
 		wrong(m, RAMA_EUSAGE, "back-references are not supported");
 	else
-		emit_atom(m, RAMA_NODE_CHAR, c, 0);
+		emit_atom(m, NODE_CHAR, c, 0);
 }
 
 static void regex_step(struct maker *m)
@@ -382,7 +401,7 @@ static void regex_step(struct maker *m)
 		if (m->depth > 1)
 			group_close(m);
 		else
-			emit_atom(m, RAMA_NODE_CHAR, c, 0);
+			emit_atom(m, NODE_CHAR, c, 0);
 		break;
 	case '|':
 		alternative(m);
@@ -395,10 +414,10 @@ static void regex_step(struct maker *m)
 		break;
 	case '^':
 	case '$':
-		assertion(m, c == '^' ? RAMA_AT_BEGIN : RAMA_AT_END);
+		assertion(m, c == '^' ? AT_BEGIN : AT_END);
 		break;
 	case '.':
-		emit_atom(m, RAMA_NODE_ANY, 0, 0);
+		emit_atom(m, NODE_ANY, 0, 0);
 		break;
 	case '[':
 		bracket(m, false);
@@ -407,7 +426,7 @@ static void regex_step(struct maker *m)
 		escape(m);
 		break;
 	default:
-		emit_atom(m, RAMA_NODE_CHAR, c, 0);
+		emit_atom(m, NODE_CHAR, c, 0);
 	}
 }
 
@@ -445,25 +464,25 @@ static void glob_step(struct maker *m)
 	if (c == '*') {
 		while (m->p < m->end && *m->p == '*')
 			m->p++;
-		emit_atom(m, RAMA_NODE_ANY, 0, 0);
+		emit_atom(m, NODE_ANY, 0, 0);
 		repeat(m, 0, -1);
 	} else if (c == '?') {
-		emit(m, RAMA_NODE_ANY, 0, 0);
+		emit(m, NODE_ANY, 0, 0);
 	} else if (c == '[' && glob_bracket_ends(m)) {
 		bracket(m, true);
 	} else {
 		if (c == '\\' && m->p < m->end)
 			c = *m->p++;
-		emit(m, RAMA_NODE_CHAR, c, 0);
+		emit(m, NODE_CHAR, c, 0);
 	}
 }
 
 static void glob(struct maker *m)
 {
-	emit(m, RAMA_NODE_ASSERT, RAMA_AT_BEGIN, 0);
+	emit(m, NODE_ASSERT, AT_BEGIN, 0);
 	while (m->p < m->end && m->error == 0)
 		glob_step(m);
-	emit(m, RAMA_NODE_ASSERT, RAMA_AT_END, 0);
+	emit(m, NODE_ASSERT, AT_END, 0);
 }
 
 void rama_patterns_init(struct rama_patterns *ps)
@@ -488,7 +507,7 @@ int rama_patterns_add(struct rama_patterns *ps, enum rama_pattern_kind kind, con
 		glob(&m);
 	else
 		regex(&m);
-	emit(&m, RAMA_NODE_MATCH, 0, 0);
+	emit(&m, NODE_MATCH, 0, 0);
 	if (m.error != 0) {
 		ps->n_sets = n_sets;
 		*why = m.why;
@@ -497,8 +516,129 @@ int rama_patterns_add(struct rama_patterns *ps, enum rama_pattern_kind kind, con
 	ps->pattern[ps->n] = (struct rama_pattern){
 		.first = (uint16_t)ps->n_nodes,
 		.n = (uint16_t)m.n,
-		.anchored = m.code[0].op == RAMA_NODE_ASSERT && m.code[0].arg == RAMA_AT_BEGIN,
+		.anchored = m.code[0].op == NODE_ASSERT && m.code[0].arg == AT_BEGIN,
 	};
 	ps->n_nodes += m.n;
 	return (int)ps->n++;
+}
+
+/* ---- pattern match -------------------------------------------------------------------------- */
+/* Runs a compiled pattern: keeps the set of nodes that can be reached. */
+
+static bool set_has(const struct rama_pattern_set *set, unsigned c)
+{
+	return (set->bits[c / 64] >> c % 64 & 1) != 0;
+}
+
+struct runner {
+	const struct rama_pattern_node *code;
+	const unsigned char *text;
+	size_t len;
+	uint64_t seen[RAMA_PATTERN_STATES / 64];
+	uint16_t stack[RAMA_PATTERN_STATES];
+	bool found;
+};
+
+struct list {
+	unsigned n;
+	uint16_t node[RAMA_PATTERN_STATES];
+};
+
+static bool is_word(const struct runner *r, size_t at)
+{
+	unsigned char c = r->text[at];
+
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+	       c == '_';
+}
+
+static bool holds(const struct runner *r, unsigned place, size_t at)
+{
+	bool before, after;
+
+	if (place == AT_BEGIN)
+		return at == 0;
+	if (place == AT_END)
+		return at == r->len;
+	before = at > 0 && is_word(r, at - 1);
+	after = at < r->len && is_word(r, at);
+	switch (place) {
+	case AT_BORDER:
+		return before != after;
+	case AT_NO_BORDER:
+		return before == after;
+	case AT_WORD_BEGIN:
+		return !before && after;
+	default:
+		return before && !after;
+	}
+}
+
+static unsigned push(struct runner *r, unsigned depth, unsigned node)
+{
+	uint64_t bit = (uint64_t)1 << node % 64;
+
+	if ((r->seen[node / 64] & bit) == 0) {
+		r->seen[node / 64] |= bit;
+		r->stack[depth++] = (uint16_t)node; /* each node once: it cannot overflow */
+	}
+	return depth;
+}
+
+/* adds the nodes that take a byte and can be reached from `node` without taking one */
+static void reach(struct runner *r, struct list *to, unsigned node, size_t at)
+{
+	unsigned depth = push(r, 0, node);
+
+	while (depth > 0) {
+		const struct rama_pattern_node *n;
+
+		node = r->stack[--depth];
+		n = &r->code[node];
+		if (n->op == NODE_JUMP || n->op == NODE_SPLIT)
+			depth = push(r, depth, (unsigned)((int)node + n->to));
+		if (n->op == NODE_SPLIT || (n->op == NODE_ASSERT && holds(r, n->arg, at)))
+			depth = push(r, depth, node + 1);
+		if (n->op == NODE_CHAR || n->op == NODE_ANY || n->op == NODE_SET)
+			to->node[to->n++] = (uint16_t)node;
+		if (n->op == NODE_MATCH)
+			r->found = true;
+	}
+}
+
+static bool takes(const struct rama_patterns *ps, const struct rama_pattern_node *n,
+		  unsigned char c)
+{
+	if (n->op == NODE_CHAR)
+		return n->arg == c;
+	return n->op == NODE_ANY || set_has(&ps->set[n->to], c);
+}
+
+bool rama_patterns_match(const struct rama_patterns *ps, unsigned pattern, const char *text,
+			 size_t len)
+{
+	const struct rama_pattern *p = &ps->pattern[pattern];
+	struct runner r;
+	struct list lists[2], *now = &lists[0], *next = &lists[1], *swap;
+
+	r.code = ps->node + p->first;
+	r.text = (const unsigned char *)text;
+	r.len = len;
+	r.found = false;
+	memset(r.seen, 0, sizeof(r.seen));
+	now->n = 0;
+	for (size_t at = 0;; at++) {
+		if (at == 0 || !p->anchored)
+			reach(&r, now, 0, at);
+		if (r.found || at == len || (now->n == 0 && p->anchored))
+			return r.found;
+		memset(r.seen, 0, sizeof(r.seen));
+		next->n = 0;
+		for (unsigned i = 0; i < now->n; i++)
+			if (takes(ps, &r.code[now->node[i]], r.text[at]))
+				reach(&r, next, now->node[i] + 1u, at + 1);
+		swap = now;
+		now = next;
+		next = swap;
+	}
 }

@@ -66,6 +66,17 @@ static struct list begin(char *to, size_t size)
 	return (struct list){ .to = to, .size = size, .full = size == 0 };
 }
 
+/* the entries of a list but for those that are `own` */
+static void put_others(struct list *l, const char *list,
+		       bool (*is_own)(const struct entry *e, const char *own), const char *own)
+{
+	struct entry e;
+
+	while (next(&list, &e))
+		if (!is_own(&e, own))
+			put(l, e.p, e.n);
+}
+
 bool rama_preload_has(const char *list, const char *own)
 {
 	struct entry e;
@@ -79,23 +90,17 @@ bool rama_preload_has(const char *list, const char *own)
 bool rama_preload_without(char *to, size_t size, const char *list, const char *own)
 {
 	struct list l = begin(to, size);
-	struct entry e;
 
-	while (next(&list, &e))
-		if (!is_ours(&e, own))
-			put(&l, e.p, e.n);
+	put_others(&l, list, is_ours, own);
 	return !l.full;
 }
 
 bool rama_preload_first(char *to, size_t size, const char *list, const char *first)
 {
 	struct list l = begin(to, size);
-	struct entry e;
 
 	put(&l, first, strlen(first));
-	while (next(&list, &e))
-		if (!is(&e, first))
-			put(&l, e.p, e.n);
+	put_others(&l, list, is, first);
 	return !l.full;
 }
 

@@ -6,21 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-
-static int ranges_room(struct rama_ranges *s)
-{
-	size_t room = s->room == 0 ? 8 : 2 * s->room;
-	int64_t(*more)[2];
-
-	if (s->n < s->room)
-		return 0;
-	more = realloc(s->r, room * sizeof(*more));
-	if (more == NULL)
-		return RAMA_EMEMORY;
-	s->r = more;
-	s->room = room;
-	return 0;
-}
+#include "base/grow.h"
 
 /* the first range that does not end before */
 static size_t place_of(const struct rama_ranges *s, int64_t rank)
@@ -46,7 +32,7 @@ int rama_ranges_add(struct rama_ranges *s, int64_t first, int64_t last)
 		first = s->r[end][0] < first ? s->r[end][0] : first;
 		last = s->r[end][1] > last ? s->r[end][1] : last;
 	}
-	if (end == at && ranges_room(s) != 0)
+	if (end == at && !RAMA_GROW(s->r, s->room, s->n + 1))
 		return RAMA_EMEMORY;
 	if (s->n > end)
 		memmove(&s->r[at + 1], &s->r[end], (s->n - end) * sizeof(*s->r));

@@ -6,22 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index/index.h"
-
 int rama_bus_collect_store_open(struct rama_bus_collect_store *s, struct rama_err *e)
 {
-	int rc;
-
-	if (s->store != NULL)
-		return 0;
-	rc = rama_store_open(&s->store, s->where, RAMA_STORE_WRITE | RAMA_STORE_CREATE, e);
-	if (rc != 0) {
-		char shown[256];
-
-		s->store = NULL;
-		rama_err_prefix(e, "%s", rama_bus_sink_shown(s->where, shown, sizeof shown));
-	}
-	return rc;
+	return s->store != NULL ? 0 : rama_bus_put_open(&s->store, s->where, e);
 }
 
 void rama_bus_collect_store_close(struct rama_bus_collect_store *s)
@@ -29,33 +16,19 @@ void rama_bus_collect_store_close(struct rama_bus_collect_store *s)
 	if (s->store != NULL)
 		rama_store_close(s->store);
 	s->store = NULL;
-	rama_arena_fini(&s->arena);
-	rama_bus_order_fini(&s->order);
+	rama_bus_put_fini(&s->put);
 }
 
-/* Is it the message, which no other attempt would make better? */
-static bool is_damaged(int rc)
-{
-	return rc == RAMA_ECORRUPT || rc == RAMA_ETRUNC || rc == RAMA_EFORMAT ||
-	       rc == RAMA_ELIMIT || rc == RAMA_EVERSION || rc == RAMA_EUSAGE;
-}
+struct checked {
+	struct rama_bus_collect_store *s;
+	struct rama_bus_collected *c;
+};
 
-static int put_bytes(struct rama_bus_collect_store *s, struct rama_bus_collected *c,
-		     struct rama_err *e)
+static int check(void *ctx, struct rama_wire_message *m, struct rama_err *e)
 {
-	struct rama_wire_message m = { 0 };
-	int rc = rama_wire_message_decode(&m, c->bytes, c->len, &s->arena, e);
+	struct checked *k = ctx;
 
-	c->events = c->stored = 0;
-	if (rc == 0) {
-		c->events = rama_wire_message_events(&m);
-		rc = s->check != NULL ? s->check(s->ctx, c, &m, e) : 0;
-	}
-	if (rc == 0)
-		rc = m.kind == RAMA_WIRE_MSG_LOG ? rama_index_log(s->store, &m.log, e)
-						 : rama_store_put(s->store, &m, &c->stored, e);
-	rama_arena_fini(&s->arena);
-	return rc;
+	return k->s->check != NULL ? k->s->check(k->s->ctx, k->c, m, e) : 0;
 }
 
 static int put_one(struct rama_bus_collect_store *s, struct rama_bus_collected *c,
@@ -70,10 +43,11 @@ static int put_one(struct rama_bus_collect_store *s, struct rama_bus_collected *
 		return 0;
 	}
 	if (rc == 0)
-		rc = put_bytes(s, c, e);
+		rc = rama_bus_put_message(s->store, c->bytes, c->len, check,
+					  &(struct checked){ s, c }, &c->events, &c->stored, e);
 	if (fetched)
 		s->release(s->ctx, c);
-	if (rc == 0 || !is_damaged(rc))
+	if (rc == 0 || !rama_bus_put_damaged(rc))
 		return rc;
 	c->fate = RAMA_BUS_FATE_REFUSED;
 	s->refused(s->ctx, c, e->text);
@@ -108,12 +82,12 @@ int rama_bus_collect_put(struct rama_bus_collect_store *s, struct rama_bus_colle
 	int rc = rama_bus_collect_store_open(s, e);
 
 	if (rc == 0)
-		rc = rama_bus_order_make(&s->order, n, bytes_of, c, e);
+		rc = rama_bus_put_order(&s->put, n, bytes_of, c, e);
 	if (rc == 0)
 		rc = rama_store_begin(s->store, e);
 	begun = rc == 0;
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = put_one(s, &c[s->order.key[i].place], e);
+		rc = put_one(s, &c[s->put.key[i].place], e);
 	if (rc == 0)
 		rc = rama_store_commit(s->store, e);
 	if (rc != 0) {

@@ -5,9 +5,8 @@
 
 #include <signal.h>
 
+#include "bus/put.h"
 #include "bus/sink.h"
-#include "bus/sink_order.h"
-#include "store/store.h"
 
 struct rama_bus_collect_totals {
 	uint64_t messages, bytes, events; /* stored */
@@ -58,8 +57,7 @@ struct rama_bus_collected {
 struct rama_bus_collect_store {
 	const char *where;
 	struct rama_store *store; /* NULL: not open */
-	struct rama_arena arena;
-	struct rama_bus_order order;
+	struct rama_bus_put put;
 	/* gives the bytes of a message that has none, which `release` gives back; 0, or
 	 * RAMA_EMISSING: it is absent */
 	int (*fetch)(void *ctx, struct rama_bus_collected *c, struct rama_err *e);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "base/now.h"
 #include "bus/collect.h"
 #include "bus/sink_bus.h"
 
@@ -41,7 +43,7 @@ static bool stopped(const struct collector *c)
 
 static void pause_ms(const struct collector *c, int64_t ms)
 {
-	for (int64_t until = rama_bus_sink_now() + ms; rama_bus_sink_now() < until && !stopped(c);)
+	for (int64_t until = rama_now_ms() + ms; rama_now_ms() < until && !stopped(c);)
 		usleep(20000);
 }
 
@@ -152,16 +154,9 @@ static int fetch_part(struct collector *k, natsMsg *m, unsigned part, struct ram
 		natsMsg_Destroy(found);
 		return rama_err_set(e, RAMA_ELIMIT, "parts of more than any message has");
 	}
-	if (to->b == NULL || to->n + n > to->room) {
-		size_t room = (to->n + n) * 2 + 1;
-		unsigned char *more = realloc(to->b, room);
-
-		if (more == NULL) {
-			natsMsg_Destroy(found);
-			return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
-		}
-		to->b = more;
-		to->room = room;
+	if (!RAMA_GROW(to->b, to->room, to->n + n + 1)) {
+		natsMsg_Destroy(found);
+		return rama_err_no_memory(e);
 	}
 	if (n > 0)
 		memcpy(to->b + to->n, natsMsg_GetData(found), n);
@@ -330,7 +325,7 @@ static size_t sort_out(struct collector *k)
 /* Stores it, however long that takes. false: stopped before that. */
 static bool store_batch(struct collector *k, size_t n)
 {
-	int64_t pause = 100, told = rama_bus_sink_now();
+	int64_t pause = 100, told = rama_now_ms();
 	struct rama_err e = { 0 };
 
 	while (n > 0 && rama_bus_collect_put(&k->store, k->item, n, k->t, &e) != 0) {
@@ -338,15 +333,14 @@ static bool store_batch(struct collector *k, size_t n)
 			rama_bus_sink_tell(&k->o->bus, "store: %s; messages wait in the stream",
 					   e.text);
 		k->troubled = true;
-		for (int64_t until = rama_bus_sink_now() + pause;
-		     rama_bus_sink_now() < until && !stopped(k);)
+		for (int64_t until = rama_now_ms() + pause; rama_now_ms() < until && !stopped(k);)
 			usleep(20000);
 		pause = pause * 2 < LONGEST_PAUSE ? pause * 2 : LONGEST_PAUSE;
 		if (stopped(k))
 			return false;
-		if (rama_bus_sink_now() - told < (int64_t)k->o->ack_wait_s * 1000 / 4)
+		if (rama_now_ms() - told < (int64_t)k->o->ack_wait_s * 1000 / 4)
 			continue;
-		told = rama_bus_sink_now();
+		told = rama_now_ms();
 		for (int i = 0; i < k->list.Count; i++)
 			natsMsg_InProgress(k->list.Msgs[i], &k->bus.jsopts);
 	}
@@ -413,9 +407,9 @@ static void show(struct collector *k)
 {
 	if (k->o->progress == NULL)
 		return;
-	if (rama_bus_sink_now() - k->asked >= 1000) {
+	if (rama_now_ms() - k->asked >= 1000) {
 		k->t->waiting = waiting(k);
-		k->asked = rama_bus_sink_now();
+		k->asked = rama_now_ms();
 	}
 	k->o->progress(k->o->ctx, k->t);
 }
@@ -426,10 +420,10 @@ static void reap(struct collector *k)
 {
 	struct rama_err e = { 0 };
 
-	if (rama_bus_sink_now() - k->reaped < REAP_EVERY ||
+	if (rama_now_ms() - k->reaped < REAP_EVERY ||
 	    rama_bus_collect_store_open(&k->store, &e) != 0)
 		return;
-	k->reaped = rama_bus_sink_now();
+	k->reaped = rama_now_ms();
 	if (rama_store_reap(k->store.store, rama_store_now(k->store.store), &e) != 0)
 		rama_bus_collect_store_close(&k->store);
 }
@@ -476,9 +470,8 @@ int rama_bus_collect_bus(const struct rama_bus_collect_options *o,
 		return rc;
 	k.item = calloc(o->batch, sizeof *k.item);
 	k.receipt = calloc(o->batch, sizeof *k.receipt);
-	rc = k.item != NULL && k.receipt != NULL
-		     ? rama_bus_collect_store_open(&k.store, e)
-		     : rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+	rc = k.item != NULL && k.receipt != NULL ? rama_bus_collect_store_open(&k.store, e)
+						 : rama_err_no_memory(e);
 	if (rc == 0)
 		run(&k);
 	natsMsgList_Destroy(&k.list);

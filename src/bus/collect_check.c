@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "bus/collect.h"
 #include "bus/sink_bus.h"
 #include "logfile/log.h"
@@ -59,7 +60,7 @@ static void ask(struct rama_bus_collect_user *u)
 	if (buf != NULL && getpwuid_r((uid_t)u->uid, &pw, buf, 65536, &found) == 0 && found != NULL)
 		snprintf(u->name, sizeof u->name, "%s", pw.pw_name);
 	free(buf);
-	u->asked = rama_bus_sink_now();
+	u->asked = rama_now_ms();
 }
 
 /* what this machine calls the user; "": it does not know him */
@@ -67,7 +68,7 @@ static const char *name_of(struct rama_bus_collect_users *users, uint64_t uid)
 {
 	struct rama_bus_collect_user *u = &users->user[uid % RAMA_BUS_COLLECT_USERS];
 
-	if (u->asked == 0 || u->uid != uid || rama_bus_sink_now() - u->asked > REMEMBERED) {
+	if (u->asked == 0 || u->uid != uid || rama_now_ms() - u->asked > REMEMBERED) {
 		u->uid = uid;
 		ask(u);
 	}

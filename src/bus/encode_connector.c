@@ -4,6 +4,7 @@
  * list of the accesses. The keys and their orders are tables. */
 #include <strings.h>
 
+#include "base/csv.h"
 #include "base/json.h"
 #include "bus/encode_parts.h"
 
@@ -128,7 +129,7 @@ static void put_text(const struct pen *w, const char *s)
 	struct rama_json j;
 
 	if (w->csv) {
-		rama_bus_enc_csv_text(w->out, s, strlen(s));
+		rama_csv_quoted(w->out, s, strlen(s));
 		return;
 	}
 	rama_json_init(&j, w->out);

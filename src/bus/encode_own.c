@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* encode_own.c: our own dialect: every field of every event, named as the columns of the store. */
+#include "base/csv.h"
 #include "base/json.h"
 #include "bus/encode_parts.h"
 
@@ -32,36 +33,6 @@ static bool is_utf8(const char *s, size_t n)
 		if ((len = rama_utf8_length((const unsigned char *)s + i, n - i)) == 0)
 			return false;
 	return true;
-}
-
-/* letters from here on that stand for themselves */
-static size_t plain_length(const char *s, size_t n)
-{
-	size_t len = 0;
-
-	while (len < n && s[len] != '"' && (s[len] & 0x80) == 0)
-		len++;
-	return len;
-}
-
-void rama_bus_enc_csv_text(struct rama_out *out, const char *s, size_t n)
-{
-	rama_out_char(out, '"');
-	for (size_t i = 0, len; i < n; i += len) {
-		len = plain_length(s + i, n - i);
-		if (len > 0) {
-			rama_out_bytes(out, s + i, len);
-		} else if (s[i] == '"') {
-			rama_out_bytes(out, "\"\"", 2);
-			len = 1;
-		} else if ((len = rama_utf8_length((const unsigned char *)s + i, n - i)) > 0) {
-			rama_out_bytes(out, s + i, len);
-		} else {
-			rama_out_text(out, "\xef\xbf\xbd"); /* U+FFFD */
-			len = 1;
-		}
-	}
-	rama_out_char(out, '"');
 }
 
 /* a name with all that stands around it, and its value */
@@ -136,7 +107,7 @@ static void event_json(const struct rama_bus_enc_event *x, const char *path, str
 
 static void cell(struct rama_out *out, const char *s)
 {
-	rama_bus_enc_csv_text(out, s, strlen(s));
+	rama_csv_quoted(out, s, strlen(s));
 	rama_out_char(out, ',');
 }
 
@@ -170,7 +141,7 @@ static void event_csv(const struct rama_bus_enc_event *x, const char *path, stru
 	cell(out, x->what->fn);
 	cell_u64(out, ev->record);
 	if (path != NULL)
-		rama_bus_enc_csv_text(out, path, strlen(path));
+		rama_csv_quoted(out, path, strlen(path));
 	rama_out_char(out, ',');
 	cell_i64(out, start_of(ev));
 	cell_i64(out, ev->end);

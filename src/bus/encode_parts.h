@@ -61,9 +61,11 @@ struct rama_bus_enc_process {
 	uint64_t ended_at; /* counted in messages */
 	uint64_t seen;	   /* events */
 	struct rama_bus_enc_lane *lane;
-	uint32_t n_lanes, room_lanes;
+	uint32_t n_lanes;
+	size_t room_lanes;
 	struct rama_bus_enc_record *record;
-	uint32_t n_records, room_records;
+	uint32_t n_records;
+	size_t room_records;
 	struct rama_map at[RAMA_BUS_ENC_LAYERS]; /* id -> place in `record` + 1 */
 };
 
@@ -129,7 +131,6 @@ void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_wir
 			      struct rama_out *out);
 void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_wire_msg_loss *m,
 			   struct rama_out *out);
-void rama_bus_enc_csv_text(struct rama_out *out, const char *s, size_t n);
 
 /* encode_connector.c */
 struct rama_bus_enc_seg {

@@ -2,6 +2,7 @@
 /* encode_save.c: what an encoder remembers, as bytes, so that one that was killed goes on where
  * it was. Parts, each with its length before it: messages as they came (processes, names),
  * lanes, running counters; a checksum in front of all. */
+#include "base/grow.h"
 #include "bus/encode_parts.h"
 
 #include <stdlib.h>
@@ -27,15 +28,8 @@ static int put_bytes(struct saver *s, const void *bytes, size_t n)
 {
 	struct rama_wire_bytes *to = s->to;
 
-	if (to->room - to->n < n) {
-		size_t room = to->room * 2 > to->n + n ? to->room * 2 : to->n + n + 4096;
-		unsigned char *b = realloc(to->b, room);
-
-		if (b == NULL)
-			return rama_err_set(s->e, RAMA_EMEMORY, "no memory to save an encoder");
-		to->b = b;
-		to->room = room;
-	}
+	if (!RAMA_GROW(to->b, to->room, to->n + n))
+		return rama_err_set(s->e, RAMA_EMEMORY, "no memory to save an encoder");
 	memcpy(to->b + to->n, bytes, n);
 	to->n += n;
 	return 0;

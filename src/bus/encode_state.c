@@ -5,41 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/grow.h"
 #include "bus/encode_parts.h"
 #include "wire/coding.h"
 
 static int no_memory(struct rama_err *e)
 {
 	return rama_err_set(e, RAMA_EMEMORY, "no memory to encode events");
-}
-
-/* room for one more in an array; false: no memory */
-static bool grow(void **array, uint32_t n, uint32_t *room, size_t item)
-{
-	uint32_t more = *room == 0 ? 8 : *room * 2;
-	void *p;
-
-	if (n < *room)
-		return true;
-	if ((p = realloc(*array, more * item)) == NULL)
-		return false;
-	*array = p;
-	*room = more;
-	return true;
-}
-
-static bool grow_list(void ***list, size_t n, size_t *room)
-{
-	size_t more = *room == 0 ? 16 : *room * 2;
-	void **p;
-
-	if (n < *room)
-		return true;
-	if ((p = realloc(*list, more * sizeof(*p))) == NULL)
-		return false;
-	*list = p;
-	*room = more;
-	return true;
 }
 
 /* ---- jobs and names -------------------------------------------------------------------------- */
@@ -60,8 +32,7 @@ struct rama_bus_enc_job *rama_bus_enc_job(struct rama_bus_encoder *en, const cha
 			en->job[i - 1]->touched = en->clock;
 			return en->job[i - 1];
 		}
-	if (strlen(key) >= sizeof(j->key) ||
-	    !grow_list((void ***)&en->job, en->n_jobs, &en->room_jobs) ||
+	if (strlen(key) >= sizeof(j->key) || !RAMA_GROW(en->job, en->room_jobs, en->n_jobs + 1) ||
 	    (j = calloc(1, sizeof(*j))) == NULL)
 		return NULL;
 	memcpy(j->key, key, strlen(key));
@@ -180,8 +151,7 @@ static struct rama_bus_enc_process *add_process(struct rama_bus_encoder *en,
 	uint64_t *at;
 	bool fresh;
 
-	if (job == NULL ||
-	    !grow_list((void ***)&en->process, en->n_processes, &en->room_processes) ||
+	if (job == NULL || !RAMA_GROW(en->process, en->room_processes, en->n_processes + 1) ||
 	    (p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
 	p->msg.segment = *k;
@@ -298,7 +268,7 @@ struct rama_bus_enc_lane *rama_bus_enc_lane(struct rama_bus_enc_process *p, uint
 	for (uint32_t i = 0; i < p->n_lanes; i++)
 		if (p->lane[i].lane == lane)
 			return &p->lane[i];
-	if (!grow((void **)&p->lane, p->n_lanes, &p->room_lanes, sizeof(*p->lane)))
+	if (!RAMA_GROW(p->lane, p->room_lanes, p->n_lanes + 1))
 		return NULL;
 	p->lane[p->n_lanes] = (struct rama_bus_enc_lane){ .lane = lane };
 	return &p->lane[p->n_lanes++];
@@ -323,7 +293,7 @@ struct rama_bus_enc_record *rama_bus_enc_record(struct rama_bus_enc_process *p,
 		return NULL;
 	if (*at != 0)
 		return &p->record[*at - 1];
-	if (!grow((void **)&p->record, p->n_records, &p->room_records, sizeof(*p->record)))
+	if (!RAMA_GROW(p->record, p->room_records, p->n_records + 1))
 		return NULL;
 	p->record[p->n_records] = (struct rama_bus_enc_record){ .id = id, .layer = (uint8_t)layer };
 	*at = ++p->n_records;

@@ -183,10 +183,13 @@ void rama_bus_sink_tell(const struct rama_bus_sink_options *o, const char *fmt, 
 	o->tell(o->ctx, line);
 }
 
-int64_t rama_bus_sink_now(void)
+void rama_bus_sink_rest(pthread_cond_t *moved, pthread_mutex_t *lock, int64_t ms)
 {
-	struct timespec t;
+	struct timespec until;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms % 1000 * 1000000;
+	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(moved, lock, &until);
 }

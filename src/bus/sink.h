@@ -4,6 +4,8 @@
 #ifndef RAMA_BUS_SINK_H
 #define RAMA_BUS_SINK_H
 
+#include <pthread.h>
+
 #include "wire/message.h"
 
 /* a message on its way: number is given by the spool and grows by one */
@@ -84,9 +86,10 @@ int rama_bus_sink_number(const struct rama_bus_sink_spec *sp, const char *key, u
 /* A place as it may be shown: "nats://user:secret@host:1,nats://host2" becomes
  * "nats://host:1,nats://host2". Returns `to`. */
 const char *rama_bus_sink_shown(const char *urls, char *to, size_t room);
+/* Waits for the condition (of rama_now_ms' clock), or so long. */
+void rama_bus_sink_rest(pthread_cond_t *moved, pthread_mutex_t *lock, int64_t ms);
 /* one line to the journal */
 void rama_bus_sink_tell(const struct rama_bus_sink_options *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-int64_t rama_bus_sink_now(void); /* ms of a clock that only goes forward */
 
 #endif

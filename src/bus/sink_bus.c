@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bus/sink_bus.h"
 
+#include "base/now.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,7 +233,7 @@ static int connect_now(struct rama_bus *b, struct rama_err *e)
 {
 	natsStatus st;
 
-	if (rama_bus_sink_now() < b->not_before)
+	if (rama_now_ms() < b->not_before)
 		return rama_err_set(e, RAMA_EIO, "%s: not connected", b->shown);
 	st = natsConnection_Connect(&b->nc, b->opts);
 	if (st == NATS_OK || st == NATS_NOT_YET_CONNECTED)
@@ -241,7 +243,7 @@ static int connect_now(struct rama_bus *b, struct rama_err *e)
 	rama_bus_error(e, st, b->shown);
 	drop_connection(b);
 	b->pause = b->pause == 0 ? 250 : b->pause < LONGEST_PAUSE ? b->pause * 2 : LONGEST_PAUSE;
-	b->not_before = rama_bus_sink_now() + b->pause;
+	b->not_before = rama_now_ms() + b->pause;
 	return e->code;
 }
 

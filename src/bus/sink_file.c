@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "bus/sink_text.h"
 
 #define KNOWN "format dialect events rotate "
@@ -136,7 +137,7 @@ static int file_open(struct rama_bus_sink **to, const struct rama_bus_sink_optio
 	int rc;
 
 	if (s == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	s->o = *o;
 	s->fd = -1;
 	rama_out_init(&s->out, NULL, NULL);
@@ -204,7 +205,7 @@ static int64_t file_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p
 		if (rc == 0)
 			rc = rama_bus_encoder_put(s->encoder, &m, &s->out, e);
 		if (rc == RAMA_EMEMORY || s->out.error != 0)
-			return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+			return rama_err_no_memory(e);
 		if (rc != 0) {
 			rama_bus_sink_tell(&s->o, "message %llu: %s; left out",
 					   (unsigned long long)p[i].number, e->text);
@@ -268,7 +269,7 @@ static int put_aside(struct rama_bus_sink *s, struct rama_err *e)
 
 static int commit(struct rama_bus_sink *s, struct rama_err *e)
 {
-	int64_t began = rama_bus_sink_now(), took;
+	int64_t began = rama_now_ms(), took;
 	struct rama_bus_text_state st = s->st;
 	int rc = write_text(s, e);
 
@@ -285,15 +286,15 @@ static int commit(struct rama_bus_sink *s, struct rama_err *e)
 	count_events(s);
 	if (s->rotate > 0 && s->at >= s->rotate && put_aside(s, e) != 0)
 		rama_bus_sink_tell(&s->o, "%s; the file stays one", e->text);
-	took = (rama_bus_sink_now() - began) * SHARE;
-	s->not_before = rama_bus_sink_now() + (took > LEAST_PAUSE ? took : LEAST_PAUSE);
+	took = (rama_now_ms() - began) * SHARE;
+	s->not_before = rama_now_ms() + (took > LEAST_PAUSE ? took : LEAST_PAUSE);
 	return 0;
 }
 
 static int file_sync(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
 		     struct rama_err *e)
 {
-	int64_t now = rama_bus_sink_now();
+	int64_t now = rama_now_ms();
 
 	*again = UINT64_MAX;
 	if (s->taken > s->st.number && now + wait_ms >= s->not_before) {

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/now.h"
 #include "bus/sink_ldms_lib.h"
 #include "bus/sink_tags.h"
 #include "bus/sink_text.h"
@@ -68,19 +68,12 @@ static void destroy(struct rama_bus_sink *s);
 /* waits so long, or until it has to stop; true: go on */
 static bool rest(struct rama_bus_sink *s, int64_t ms)
 {
-	int64_t until = rama_bus_sink_now() + ms;
+	int64_t until = rama_now_ms() + ms;
 	bool go;
 
 	pthread_mutex_lock(&s->lock);
-	while (!s->stop && rama_bus_sink_now() < until) {
-		struct timespec t;
-
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		t.tv_nsec += ms < 5 ? ms * 1000000 : 5000000;
-		t.tv_sec += t.tv_nsec / 1000000000;
-		t.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&s->moved, &s->lock, &t);
-	}
+	while (!s->stop && rama_now_ms() < until)
+		rama_bus_sink_rest(&s->moved, &s->lock, ms < 5 ? ms : 5);
 	go = !s->stop;
 	pthread_mutex_unlock(&s->lock);
 	return go;
@@ -89,7 +82,7 @@ static bool rest(struct rama_bus_sink *s, int64_t ms)
 static void set_calling(struct rama_bus_sink *s, bool on)
 {
 	pthread_mutex_lock(&s->lock);
-	s->calling = on ? rama_bus_sink_now() : 0;
+	s->calling = on ? rama_now_ms() : 0;
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -258,7 +251,7 @@ static void destroy(struct rama_bus_sink *s)
 
 static void ldms_close(struct rama_bus_sink *s)
 {
-	int64_t until = rama_bus_sink_now() + END_LIMIT;
+	int64_t until = rama_now_ms() + END_LIMIT;
 	bool ended;
 
 	if (s == NULL)
@@ -266,13 +259,8 @@ static void ldms_close(struct rama_bus_sink *s)
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
 	pthread_cond_broadcast(&s->moved);
-	while (s->running && !s->ended && rama_bus_sink_now() < until) {
-		struct timespec t;
-
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		t.tv_sec += 1;
-		pthread_cond_timedwait(&s->moved, &s->lock, &t);
-	}
+	while (s->running && !s->ended && rama_now_ms() < until)
+		rama_bus_sink_rest(&s->moved, &s->lock, 1000);
 	ended = !s->running || s->ended;
 	s->abandoned = !ended; /* the thread cleans up, if it ever comes back */
 	if (s->running && !ended)
@@ -351,7 +339,7 @@ static int ldms_open(struct rama_bus_sink **to, const struct rama_bus_sink_optio
 	int rc;
 
 	if (s == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	s->o = *o;
 	s->end = &s->first;
 	pthread_mutex_init(&s->lock, NULL);
@@ -454,6 +442,7 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 	struct rama_bus_encoder_totals t;
 	char job[RAMA_WIRE_JOB] = "", tag[64];
 	struct rama_wire_message m = { 0 };
+	const char *said;
 	int rc = rama_wire_message_decode(&m, p->bytes, p->len, &s->arena, e);
 
 	if (rc == 0)
@@ -461,7 +450,7 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 	if (rc == 0)
 		rc = rama_bus_encoder_put(s->encoder, &m, &s->out, e);
 	if (rc == RAMA_EMEMORY || s->out.error != 0)
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	if (rc != 0) {
 		rama_bus_sink_tell(&s->o, "message %llu: %s; left out",
 				   (unsigned long long)p->number, e->text);
@@ -480,8 +469,9 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 		s->told_left_out = true;
 	}
 	s->counted = t;
+	said = rc == 0 && m.kind == RAMA_WIRE_MSG_PROCESS ? m.process.tag : "";
 	snprintf(tag, sizeof tag, "%s",
-		 rc == 0 ? rama_bus_tags_of(&s->tags, &m, job, s->tag) : s->tag);
+		 rc == 0 ? rama_bus_tags_of(&s->tags, job, said, s->tag) : s->tag);
 	return queue_lines(s, tag, &count, p->number, e);
 }
 
@@ -496,7 +486,7 @@ static int64_t ldms_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p
 
 		pthread_mutex_lock(&s->lock);
 		full = s->bytes > QUEUE_BYTES;
-		stuck = s->calling != 0 && rama_bus_sink_now() - s->calling > STUCK;
+		stuck = s->calling != 0 && rama_now_ms() - s->calling > STUCK;
 		pthread_mutex_unlock(&s->lock);
 		if (full && stuck && i == 0)
 			return rama_err_set(e, RAMA_EIO, "ldms: its library does not come back");
@@ -522,10 +512,10 @@ static void save_state(struct rama_bus_sink *s)
 	pthread_mutex_lock(&s->lock);
 	idle = s->committed == s->taken && s->committed != s->st.number;
 	pthread_mutex_unlock(&s->lock);
-	if (s->state_path == NULL || !idle || rama_bus_sink_now() - s->saved < SAVE_PAUSE)
+	if (s->state_path == NULL || !idle || rama_now_ms() - s->saved < SAVE_PAUSE)
 		return;
 	s->st.number = s->taken;
-	s->saved = rama_bus_sink_now();
+	s->saved = rama_now_ms();
 	if (rama_bus_text_save(s->state_path, &s->st, s->encoder, &e) != 0)
 		rama_bus_sink_tell(&s->o, "%s", e.text);
 }
@@ -533,22 +523,15 @@ static void save_state(struct rama_bus_sink *s)
 static int ldms_sync(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
 		     struct rama_err *e)
 {
-	int64_t until = rama_bus_sink_now() + wait_ms;
+	int64_t until = rama_now_ms() + wait_ms;
 	uint64_t before;
 
 	(void)e;
 	*again = UINT64_MAX; /* the queue keeps them */
 	pthread_mutex_lock(&s->lock);
 	before = s->committed;
-	while (s->committed == before && s->first != NULL && rama_bus_sink_now() < until) {
-		struct timespec t;
-
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		t.tv_nsec += 20000000;
-		t.tv_sec += t.tv_nsec / 1000000000;
-		t.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&s->moved, &s->lock, &t);
-	}
+	while (s->committed == before && s->first != NULL && rama_now_ms() < until)
+		rama_bus_sink_rest(&s->moved, &s->lock, 20);
 	*committed = s->committed;
 	pthread_mutex_unlock(&s->lock);
 	save_state(s);

@@ -6,10 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "index/index.h"
+#include "base/now.h"
+#include "bus/put.h"
 #include "bus/sink.h"
-#include "bus/sink_order.h"
-#include "store/store.h"
 
 #define REAP_EVERY 10000   /* ms between two looks for processes that are lost */
 #define LONGEST_PAUSE 5000 /* ms between two attempts to open it again */
@@ -18,8 +17,7 @@ struct rama_bus_sink {
 	struct rama_bus_sink_options o;
 	char *where;
 	struct rama_store *store; /* NULL: not open now */
-	struct rama_arena arena;
-	struct rama_bus_order order;
+	struct rama_bus_put put;
 	struct rama_bus_sink_totals done, batch; /* committed; taken since then */
 	uint64_t committed, taken;		 /* numbers of parcels */
 	bool started;				 /* it was given something */
@@ -36,18 +34,6 @@ static bool may_come_back(const char *where)
 	return strstr(where, "://") != NULL || access(where, F_OK) == 0;
 }
 
-static int reopen(struct rama_bus_sink *s, struct rama_err *e)
-{
-	char shown[256];
-	int rc = rama_store_open(&s->store, s->where, RAMA_STORE_WRITE | RAMA_STORE_CREATE, e);
-
-	if (rc != 0) {
-		s->store = NULL;
-		rama_err_prefix(e, "%s", rama_bus_sink_shown(s->where, shown, sizeof shown));
-	}
-	return rc;
-}
-
 static int store_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o,
 		      struct rama_err *e)
 {
@@ -56,11 +42,11 @@ static int store_open(struct rama_bus_sink **to, const struct rama_bus_sink_opti
 
 	if (s == NULL || (s->where = strdup(o->where)) == NULL) {
 		free(s);
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	}
 	s->o = *o;
 	s->o.where = s->where;
-	rc = reopen(s, e);
+	rc = rama_bus_put_open(&s->store, s->where, e);
 	if (rc != 0) {
 		if (rc != RAMA_EIO || !may_come_back(s->where)) {
 			free(s->where);
@@ -90,7 +76,7 @@ static int give_up(struct rama_bus_sink *s, struct rama_err *e)
 	s->taken = s->committed;
 	memset(&s->batch, 0, sizeof s->batch);
 	s->pause = s->pause == 0 ? 100 : s->pause < LONGEST_PAUSE ? s->pause * 2 : LONGEST_PAUSE;
-	s->not_before = rama_bus_sink_now() + s->pause;
+	s->not_before = rama_now_ms() + s->pause;
 	e->code = RAMA_EIO;
 	return RAMA_EIO;
 }
@@ -100,9 +86,9 @@ static int begin(struct rama_bus_sink *s, struct rama_err *e)
 	if (s->begun)
 		return 0;
 	if (s->store == NULL) {
-		if (rama_bus_sink_now() < s->not_before)
+		if (rama_now_ms() < s->not_before)
 			return rama_err_set(e, RAMA_EIO, "the store is not there yet");
-		if (reopen(s, e) != 0)
+		if (rama_bus_put_open(&s->store, s->where, e) != 0)
 			return give_up(s, e);
 	}
 	if (rama_store_begin(s->store, e) != 0)
@@ -111,25 +97,12 @@ static int begin(struct rama_bus_sink *s, struct rama_err *e)
 	return 0;
 }
 
-/* Is it the message, which no other attempt would make better? */
-static bool is_damaged(int rc)
-{
-	return rc == RAMA_ECORRUPT || rc == RAMA_ETRUNC || rc == RAMA_EFORMAT ||
-	       rc == RAMA_ELIMIT || rc == RAMA_EVERSION || rc == RAMA_EUSAGE;
-}
-
 static int take(struct rama_bus_sink *s, const struct rama_bus_parcel *p, struct rama_err *e)
 {
-	struct rama_wire_message m = { 0 };
-	uint64_t stored = 0, events = 0;
-	int rc = rama_wire_message_decode(&m, p->bytes, p->len, &s->arena, e);
+	uint64_t stored, events;
+	int rc = rama_bus_put_message(s->store, p->bytes, p->len, NULL, NULL, &events, &stored, e);
 
-	if (rc == 0) {
-		events = rama_wire_message_events(&m);
-		rc = m.kind == RAMA_WIRE_MSG_LOG ? rama_index_log(s->store, &m.log, e)
-						 : rama_store_put(s->store, &m, &stored, e);
-	}
-	if (rc != 0 && !is_damaged(rc))
+	if (rc != 0 && !rama_bus_put_damaged(rc))
 		return rc;
 	if (rc != 0) {
 		s->batch.refused++;
@@ -166,15 +139,14 @@ static int64_t store_put(struct rama_bus_sink *s, const struct rama_bus_parcel *
 	if (begin(s, e) != 0)
 		return RAMA_EIO;
 	s->failed = false;
-	if (rama_bus_order_make(&s->order, n, bytes_of, p, e) != 0)
+	if (rama_bus_put_order(&s->put, n, bytes_of, p, e) != 0)
 		return give_up(s, e);
 	for (size_t i = 0; i < n; i++) {
-		const struct rama_bus_parcel *q = &p[s->order.key[i].place];
+		const struct rama_bus_parcel *q = &p[s->put.key[i].place];
 		int rc = q->number > s->taken
 				 ? take(s, q, e)
 				 : 0; /* others are in this batch already, or in one before */
 
-		rama_arena_fini(&s->arena);
 		if (rc != 0) {
 			s->taken = q->number; /* so that it is asked for again */
 			return give_up(s, e);
@@ -199,9 +171,9 @@ static void reap(struct rama_bus_sink *s)
 {
 	struct rama_err e = { 0 };
 
-	if (s->store == NULL || rama_bus_sink_now() - s->reaped < REAP_EVERY)
+	if (s->store == NULL || rama_now_ms() - s->reaped < REAP_EVERY)
 		return;
-	s->reaped = rama_bus_sink_now();
+	s->reaped = rama_now_ms();
 	rama_store_reap(s->store, rama_store_now(s->store), &e);
 }
 
@@ -244,8 +216,7 @@ static void store_close(struct rama_bus_sink *s)
 		rama_store_rollback(s->store);
 	if (s->store != NULL)
 		rama_store_close(s->store);
-	rama_arena_fini(&s->arena);
-	rama_bus_order_fini(&s->order);
+	rama_bus_put_fini(&s->put);
 	free(s->where);
 	free(s);
 }

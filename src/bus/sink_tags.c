@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/siphash.h"
 
 /* jobs that are remembered; then it begins anew, and running ones say their tag again and again */
 #define MOST 65536u
-#define STEP 256u
 
 static uint64_t key_of(const char *job)
 {
@@ -20,33 +20,26 @@ static uint64_t key_of(const char *job)
 
 static bool have_room(struct rama_bus_tags *t)
 {
-	struct rama_bus_tag *more;
-
 	if (t->n == MOST)
 		rama_bus_tags_fini(t);
-	if (t->n % STEP != 0)
-		return true;
-	more = realloc(t->tag, (t->n + STEP) * sizeof *more);
-	if (more != NULL)
-		t->tag = more;
-	return more != NULL;
+	return RAMA_GROW(t->tag, t->room, t->n + 1);
 }
 
-const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_wire_message *m,
-			     const char *job, const char *otherwise)
+const char *rama_bus_tags_of(struct rama_bus_tags *t, const char *job, const char *said,
+			     const char *otherwise)
 {
 	uint64_t *at = rama_map_get(&t->jobs, key_of(job));
 	bool fresh;
 
-	if (m->kind == RAMA_WIRE_MSG_PROCESS && *m->process.tag != '\0') {
+	if (*said != '\0') {
 		if (at == NULL && have_room(t)) {
 			at = rama_map_put(&t->jobs, key_of(job), &fresh);
 			if (at != NULL)
 				*at = ++t->n;
 		}
 		if (at == NULL)
-			return m->process.tag;
-		snprintf(t->tag[*at - 1].text, sizeof t->tag->text, "%s", m->process.tag);
+			return said;
+		snprintf(t->tag[*at - 1].text, sizeof t->tag->text, "%s", said);
 	}
 	return at != NULL ? t->tag[*at - 1].text : otherwise;
 }

@@ -5,7 +5,6 @@
 #define RAMA_BUS_SINK_TAGS_H
 
 #include "base/map.h"
-#include "wire/message.h"
 
 struct rama_bus_tag {
 	char text[64];
@@ -13,13 +12,13 @@ struct rama_bus_tag {
 struct rama_bus_tags {	      /* all 0 at the start */
 	struct rama_map jobs; /* hash of a job's key -> its place, + 1 */
 	struct rama_bus_tag *tag;
-	size_t n;
+	size_t n, room;
 };
 
-/* The tag of a message's job, learned from m if it is about a process; otherwise: while nobody
- * has said. Valid until the next call. */
-const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_wire_message *m,
-			     const char *job, const char *otherwise);
+/* The tag of a job; said: what a message of it asks for, which is learned, or ""; otherwise: while
+ * nobody has said. Valid until the next call. */
+const char *rama_bus_tags_of(struct rama_bus_tags *t, const char *job, const char *said,
+			     const char *otherwise);
 void rama_bus_tags_fini(struct rama_bus_tags *t);
 
 #endif

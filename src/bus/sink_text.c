@@ -99,7 +99,7 @@ int rama_bus_text_save(const char *path, const struct rama_bus_text_state *st,
 	int rc;
 
 	if (all.b == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	memcpy(h.magic, magic, sizeof magic);
 	memcpy(all.b, &h, sizeof h);
 	rc = rama_bus_encoder_save(en, &all, e);

@@ -53,6 +53,7 @@ static inline void trace(struct rama_cap_thread *t, const struct rama_seg_event 
 			return;
 		}
 	}
+	/* whoever reads `used`, also after a kill, finds the events below it whole */
 	uint32_t at = c->used;
 	c->event[at] = *e;
 	__atomic_store_n(&c->used, at + 1, __ATOMIC_RELEASE);
@@ -114,6 +115,8 @@ static bool grow(struct rama_cap_thread *t, uint64_t n)
 	if (l->level >= RAMA_SEG_RING_LEVELS ||
 	    !take_bytes(t, ring_events(l->level) * sizeof(struct rama_seg_event), &at))
 		return false;
+	/* The ring is told before the first event in it: a reader loads `made`, then `level`, and
+	 * so knows the rings of all events below `made`. */
 	l->ring[l->level].from = n;
 	l->ring[l->level].at = at;
 	__atomic_store_n(&l->level, l->level + 1, __ATOMIC_RELEASE);
@@ -125,6 +128,7 @@ static bool grow(struct rama_cap_thread *t, uint64_t n)
 static void find_room(struct rama_cap_thread *t, uint64_t n)
 {
 	struct rama_seg_lane *l = t->lane;
+	/* acquire: the agent has read its copy before the place is written again */
 	uint64_t taken =
 		__atomic_load_n(&rama_cap_run.control->taken[t->lane_number], __ATOMIC_ACQUIRE);
 	uint64_t size = ring_events(l->level - 1), from = l->ring[l->level - 1].from;

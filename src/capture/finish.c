@@ -216,6 +216,11 @@ bool rama_cap_log_path(char *to, size_t size)
 	return true;
 }
 
+const char *rama_cap_log_written(void)
+{
+	return log_path[0] ? log_path : NULL;
+}
+
 bool rama_cap_write_log(void)
 {
 	const char *given = rama_cap_run.settings->log_file;

@@ -3,6 +3,7 @@
 #include <linux/limits.h>
 #include <time.h>
 
+#include "capture/attach.h"
 #include "capture/before.h"
 #include "config/jobid.h"
 #include "config/text.h"
@@ -56,7 +57,10 @@ bool rama_cap_path_was_read(const char *path, int error)
 const char *rama_cap_variable(const char *name)
 {
 	size_t n = strlen(name);
+	const char *handed = rama_cap_attach_variable(name, n);
 
+	if (handed)
+		return handed;
 	for (char **e = environ; e && *e; e++)
 		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
 			return *e + n + 1;

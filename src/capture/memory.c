@@ -116,7 +116,7 @@ static bool add_piece(struct window *w, uint64_t step)
 
 	if (!is_address(p))
 		return false;
-	if (before > 0)
+	if (before > 0) /* the page it grew from came along: it is mapped already */
 		rama_cap_sys3(SYS_munmap, p, before, 0);
 	unsigned char *at = (unsigned char *)p + before;
 	unsigned n = w->n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* record.c: one observed call becomes counters, heat and events. */
+#include "capture/attach.h"
 #include "capture/runtime.h"
 #include "core/posix_transfer.h"
 
@@ -131,6 +132,7 @@ static inline bool lock_slot(struct rama_cap_thread *t, uint32_t *seq, uint8_t *
 
 static inline void unlock_slot(struct rama_cap_thread *t, uint32_t *seq)
 {
+	/* a jump may have let it go for us, and another thread may have it now */
 	if (RAMA_CAP_LIKELY(t->held == seq && *seq == t->held_at))
 		__atomic_store_n(seq, t->held_at + 1, __ATOMIC_RELEASE);
 	t->held = NULL;
@@ -464,6 +466,8 @@ void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c)
 			rama_cap_do_posix(v.t, f, &c->op);
 	}
 	rama_cap_leave(&v);
+	if (rama_cap_attached)
+		rama_cap_attach_again();
 }
 
 void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c)

@@ -203,6 +203,7 @@ void rama_cap_replace_failed(void);
 /* finish.c: false: it could not be written, which is counted. The segment goes. unwrite: the
  * process goes on after all. */
 bool rama_cap_write_log(void);
+const char *rama_cap_log_written(void); /* of the log that was written; NULL: none was */
 void rama_cap_unwrite_log(void);
 bool rama_cap_log_path(char *to, size_t size); /* where a log of this process would go */
 void rama_cap_remove_segment(void);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 
+#include "capture/attach.h"
 #include "capture/launch.h"
 #include "capture/place.h"
 
@@ -115,12 +116,24 @@ static bool begin_first(void)
 	return true;
 }
 
+/* Descriptors stay what they are; what was recorded of them is another history's. */
+static void forget_records(void)
+{
+	for (unsigned fd = 0; fd < rama_cap_run.fd_high; fd++) {
+		struct rama_cap_fd *e = rama_cap_fd((int)fd);
+
+		if (e && e->posix)
+			e->posix = (struct rama_core_posix_file *)((uintptr_t)e->posix | 1);
+	}
+}
+
 /* We are the child of a process that was observed: a new segment, the same descriptors. */
 static bool begin_forked(void)
 {
 	struct rama_seg_state *before = rama_cap_run.state; /* stays mapped */
 	uint64_t euid = rama_cap_run.euid;
 
+	/* threads of the parent that held them are not here to let go */
 	rama_cap_run.names_lock = rama_cap_run.cwd_lock = rama_cap_run.mount_lock =
 		rama_cap_run.events_lock = 0;
 	rama_cap_run.live = rama_cap_run.control->live; /* as it was switched since */
@@ -134,11 +147,7 @@ static bool begin_forked(void)
 			rama_cap_launch_count(RAMA_UNSEEN_DROPPED, rama_cap_run.id->exe);
 		return false;
 	}
-	for (unsigned fd = 0; fd < rama_cap_run.fd_high; fd++) {
-		struct rama_cap_fd *e = rama_cap_fd((int)fd);
-		if (e && e->posix)
-			e->posix = (struct rama_core_posix_file *)((uintptr_t)e->posix | 1);
-	}
+	forget_records();
 	return true;
 }
 
@@ -180,7 +189,7 @@ static bool wake(bool fork_too)
 		return true;
 	}
 	ok = forked ? begin_forked() : begin_first();
-	if (ok) {
+	if (ok) { /* last of all: who finds the word goes on to the segment without a lock */
 		*live_page = RAMA_CAP_LIVE + rama_cap_run.generation;
 		rama_cap_live = live_page;
 	} else {
@@ -220,11 +229,42 @@ void rama_cap_settle(void)
 		wake(true);
 }
 
+#ifndef RAMA_STATIC_WRAP
+/* After a detach all begins anew, with the settings of this time. */
+static bool begin_again(void)
+{
+	rama_cap_run.names_lock = rama_cap_run.cwd_lock = rama_cap_run.mount_lock =
+		rama_cap_run.events_lock = 0;
+	rama_cap_run.ended = rama_cap_run.logged = false;
+	rama_cap_run.generation++;
+	rama_cap_read_settings();
+	rama_cap_run.live = rama_cap_run.settings->live;
+	if (!rama_cap_create_segment())
+		return false;
+	forget_records();
+	*live_page = RAMA_CAP_LIVE + rama_cap_run.generation;
+	rama_cap_live = live_page;
+	atomic_store(&rama_cap_run.phase, RAMA_CAP_AWAKE);
+	return true;
+}
+
+bool rama_cap_begin_attached(void)
+{
+	if (atomic_load(&rama_cap_run.phase) == RAMA_CAP_ASLEEP)
+		return wake(false);
+	return atomic_load(&rama_cap_run.phase) == RAMA_CAP_ENDED && live_page && begin_again();
+}
+#endif
+
 __attribute__((constructor)) static void start(void)
 {
 	int saved = errno;
 
 	resolve_all();
+	if (rama_cap_attach_is()) {
+		errno = saved;
+		return;
+	}
 	rama_cap_launch_init();
 	if (rama_cap_awake() && rama_cap_run.bare)
 		rama_cap_note_zone(); /* not earlier: it allocates memory */
@@ -250,7 +290,7 @@ void rama_cap_end_process(void)
 		return;
 	if (__atomic_exchange_n(&rama_cap_run.ended, true, __ATOMIC_ACQ_REL) && rama_cap_run.bare)
 		return;
-	stamp();
+	stamp(); /* before the phase: who reads DONE relies on the second pair of clocks */
 	__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_DONE, __ATOMIC_RELEASE);
 	rama_cap_tally_end(false);
 	if (rama_cap_run.bare) {

@@ -91,6 +91,7 @@ static void leave(void *lane_of)
 		t->ring_end = 0;
 		__atomic_store_n(&lane->doing_since, 0, __ATOMIC_RELAXED); /* canceled in a call */
 		__atomic_fetch_sub(&rama_cap_run.state->threads_now, 1, __ATOMIC_RELAXED);
+		/* `owned` last: the next thread goes on with the numbers of this one */
 		__atomic_store_n(&lane->owned, 0, __ATOMIC_RELEASE);
 	}
 }
@@ -206,6 +207,7 @@ bool rama_cap_thread_join(void)
 		rama_cap_run.state->threads_most = now;
 	if (have_key)
 		pthread_setspecific(key, l);
+	/* last: from here on handlers of this thread record, and use all of the above */
 	t->live = RAMA_CAP_LIVE + rama_cap_run.generation;
 	errno = saved;
 	return true;

@@ -9,6 +9,7 @@
 
 #include "base/human.h"
 #include "base/json.h"
+#include "base/now.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/open_store.h"
@@ -49,7 +50,7 @@ static void show(void *ctx, const struct rama_bus_collect_totals *t)
 {
 	struct state *s = ctx;
 	char messages[RAMA_HUMAN], events[RAMA_HUMAN], rate[RAMA_HUMAN], waiting[RAMA_HUMAN];
-	int64_t now = rama_bus_sink_now(), span = now - s->shown;
+	int64_t now = rama_now_ms(), span = now - s->shown;
 
 	if (!s->terminal || span < 1000)
 		return;
@@ -83,7 +84,7 @@ static void print_json(const struct state *s)
 	rama_json_key_i64(&j, "redelivered", (int64_t)t->redelivered);
 	rama_json_key_i64(&j, "batches", (int64_t)t->batches);
 	rama_json_key_i64(&j, "retries", (int64_t)t->retries);
-	rama_json_key_f64(&j, "seconds", (double)(rama_bus_sink_now() - s->began) / 1000);
+	rama_json_key_f64(&j, "seconds", (double)(rama_now_ms() - s->began) / 1000);
 	rama_json_close(&j, '}');
 	rama_out_char(&out, '\n');
 	rama_out_flush(&out);
@@ -229,7 +230,7 @@ int rama_cli_cmd_collect(int argc, char **argv)
 	char store[PATH_MAX];
 	const char *where;
 	struct rama_cli_opts o;
-	struct state s = { .o = &o, .began = rama_bus_sink_now() };
+	struct state s = { .o = &o, .began = rama_now_ms() };
 	int status;
 
 	rama_cli_opts_parse(&o, RAMA_TAB_CMD_collect, argc, argv);

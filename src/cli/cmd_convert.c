@@ -11,7 +11,7 @@
 
 struct conversion {
 	const struct rama_cli_opts *o;
-	struct rama_cli_filter filter;
+	struct rama_report_filter filter;
 	struct rama_cli_input in;
 	struct rama_cli_output out;
 	struct rama_log_anon anon;
@@ -79,7 +79,7 @@ static bool keep(void *ctx, const struct rama_core_record *r, const char *name)
 {
 	const struct conversion *c = ctx;
 
-	return rama_cli_filter_record(&c->filter, r, name);
+	return rama_report_filter_record(&c->filter, r, name);
 }
 
 static int add_notes(void *ctx, struct rama_log_job *job)

@@ -11,7 +11,7 @@
 #include "cli/open_store.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
-#include "report/diff.h"
+#include "report/form.h"
 #include "study/stored.h"
 
 #define TOLERANCE 0.05
@@ -46,23 +46,30 @@ static enum gate gate_of(const struct rama_cli_opts *o)
 	return strcmp(text, "any") == 0 ? GATE_ANY : GATE_SLOWER;
 }
 
-/* the one form that was asked for; RAMA_TAB_OPTIONS: text */
-static enum rama_tab_option_id form_of(const struct rama_cli_opts *o)
+/* the one form that was asked for */
+static enum rama_report_form_id form_of(const struct rama_cli_opts *o)
 {
-	static const enum rama_tab_option_id forms[] = { RAMA_TAB_OPT_diff_json,
-							 RAMA_TAB_OPT_diff_html,
-							 RAMA_TAB_OPT_diff_markdown,
-							 RAMA_TAB_OPT_diff_csv };
-	enum rama_tab_option_id form = RAMA_TAB_OPTIONS;
+	static const struct {
+		enum rama_report_form_id form;
+		enum rama_tab_option_id option;
+	} forms[] = {
+#define FORM(...)
+#define PAPER(name, ...) { RAMA_REPORT_FORM_##name, RAMA_TAB_OPT_diff_##name },
+#include "table/forms.def"
+#undef FORM
+#undef PAPER
+	};
+	const char *before = NULL;
+	enum rama_report_form_id form = RAMA_REPORT_FORM_text;
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		if (!rama_cli_opts_has(o, forms[i]))
+		if (!rama_cli_opts_has(o, forms[i].option))
 			continue;
-		if (form != RAMA_TAB_OPTIONS)
-			rama_cli_opts_usage(o, "--%s and --%s exclude each other",
-					    rama_tab_options[form].name,
-					    rama_tab_options[forms[i]].name);
-		form = forms[i];
+		if (before != NULL)
+			rama_cli_opts_usage(o, "--%s and --%s exclude each other", before,
+					    rama_tab_options[forms[i].option].name);
+		before = rama_tab_options[forms[i].option].name;
+		form = forms[i].form;
 	}
 	return form;
 }
@@ -84,32 +91,18 @@ static const char *csv_table(const struct rama_cli_opts *o)
 static int render(const struct rama_report_diff *d, const struct rama_cli_opts *o,
 		  struct rama_out *out)
 {
-	enum rama_tab_option_id form = form_of(o);
-	bool all = form == RAMA_TAB_OPT_diff_csv || rama_cli_opts_has(o, RAMA_TAB_OPT_diff_verbose);
-	struct rama_report_paper paper;
-	int rc;
+	enum rama_report_form_id form = form_of(o);
+	struct rama_cli_terminal t =
+		rama_cli_terminal_of(o, RAMA_TAB_OPT_diff_width, RAMA_TAB_OPT_diff_color,
+				     rama_cli_opts_has(o, RAMA_TAB_OPT_diff_output));
+	struct rama_report_ask ask = {
+		.look = { .width = t.width, .colour = t.colour, .utf8 = t.utf8 },
+		.table = csv_table(o),
+		.all = form == RAMA_REPORT_FORM_csv ||
+		       rama_cli_opts_has(o, RAMA_TAB_OPT_diff_verbose)
+	};
 
-	if (form == RAMA_TAB_OPT_diff_json) {
-		rama_report_diff_json(d, out);
-		return 0;
-	}
-	rc = rama_report_diff_paper(d, &paper, all);
-	if (rc == 0 && form == RAMA_TAB_OPT_diff_html) {
-		rama_report_paper_html(&paper, out);
-	} else if (rc == 0 && form == RAMA_TAB_OPT_diff_markdown) {
-		rama_report_paper_markdown(&paper, out);
-	} else if (rc == 0 && form == RAMA_TAB_OPT_diff_csv) {
-		rama_report_sheet_csv(rama_report_paper_find(&paper, csv_table(o)), out);
-	} else if (rc == 0) {
-		struct rama_cli_terminal t =
-			rama_cli_terminal_of(o, RAMA_TAB_OPT_diff_width, RAMA_TAB_OPT_diff_color,
-					     rama_cli_opts_has(o, RAMA_TAB_OPT_diff_output));
-		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
-
-		rama_report_paper_print(&paper, out, &style);
-	}
-	rama_report_paper_fini(&paper);
-	return rc;
+	return rama_report_form_diff(rama_report_forms[form], out, d, &ask);
 }
 
 /* --html may name its file itself */

@@ -14,7 +14,6 @@
 #include "cli/emulate/help.h"
 #include "cli/input.h"
 #include "emulate/emulate.h"
-#include "emulate/session.h"
 
 #define PLACE "command line"
 #define RANKS_MOST 4096

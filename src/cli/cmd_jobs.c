@@ -8,15 +8,17 @@
 #include "base/when.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/jobs_list.h"
 #include "cli/open_store.h"
+#include "cli/paper.h"
+#include "cli/terminal.h"
 #include "config/text.h"
+#include "study/jobs.h"
 
 #define LIMIT_ELSE 50 /* jobs of a table for people, and of a page */
 
 struct command {
 	struct rama_cli_opts o;
-	struct rama_cli_jobs_list list;
+	struct rama_study_jobs list;
 };
 
 /* ---- conditions ------------------------------------------------------------------------------ */
@@ -116,7 +118,7 @@ static void choose_columns(struct command *c)
 {
 	struct rama_query_jobs *q = &c->list.query;
 	const char *text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_columns);
-	bool all = text == NULL && c->list.form != RAMA_CLI_ROWS_TEXT;
+	bool all = text == NULL && c->list.form != RAMA_ROWS_TEXT;
 	struct rama_query_metric m;
 	struct rama_err e = { 0 };
 
@@ -150,7 +152,7 @@ static uint64_t limit_of(const struct command *c)
 	uint64_t n;
 
 	if (text == NULL)
-		return c->list.form == RAMA_CLI_ROWS_TEXT ||
+		return c->list.form == RAMA_ROWS_TEXT ||
 				       rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_after)
 			       ? LIMIT_ELSE
 			       : 0;
@@ -188,19 +190,26 @@ static int answer(struct command *c, struct rama_store *s, struct rama_out *out)
 {
 	struct rama_cli_terminal t = rama_cli_terminal_of(&c->o, RAMA_TAB_OPT_jobs_width,
 							  RAMA_TAB_OPT_jobs_color, false);
+	struct rama_grid_style style = { .width = t.width, .colour = t.colour, .utf8 = t.utf8 };
+	const char *next;
 	struct rama_err e = { 0 };
 	int64_t job;
 	int rc;
 
 	rc = one_job(c, s, &job, &e);
 	if (rc > 0) {
-		if (c->list.form == RAMA_CLI_ROWS_CSV)
+		if (c->list.form == RAMA_ROWS_CSV)
 			rama_cli_opts_usage(&c->o, "one job is text or --json; --csv is for lists");
-		rc = rama_cli_jobs_detail(s, job, c->list.form, &t,
-					  rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_limit), out,
-					  &e);
+		rc = rama_study_job_tell(s, job, c->list.form, &style,
+					 rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_limit), out,
+					 &e);
 	} else if (rc == 0) {
-		rc = rama_cli_jobs_list(s, &c->list, &t, out, &e);
+		rc = rama_study_jobs_list(s, &c->list, &style, out, &e);
+		next = c->list.query.next;
+		if (rc == 0 && c->list.paged && next != NULL && c->list.form != RAMA_ROWS_JSON) {
+			rama_out_flush(out);
+			rama_cli_complain("jobs", "there are more: --after %s", next);
+		}
 	}
 	if (rc == 0 || rc == RAMA_ESTOPPED)
 		return 0;
@@ -215,9 +224,9 @@ static void read_options(struct command *c)
 	if (rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_csv) &&
 	    rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_json))
 		rama_cli_opts_usage(o, "--csv and --json exclude each other");
-	c->list.form = rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_csv)    ? RAMA_CLI_ROWS_CSV
-		       : rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_json) ? RAMA_CLI_ROWS_JSON
-								      : RAMA_CLI_ROWS_TEXT;
+	c->list.form = rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_csv)    ? RAMA_ROWS_CSV
+		       : rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_json) ? RAMA_ROWS_JSON
+								      : RAMA_ROWS_TEXT;
 	rama_query_jobs_init(&c->list.query);
 	c->list.query.limit = limit_of(c);
 	choose_columns(c);

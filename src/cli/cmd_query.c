@@ -12,7 +12,8 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/open_store.h"
-#include "cli/rows.h"
+#include "cli/paper.h"
+#include "query/cell.h"
 #include "query/events.h"
 #include "query/job.h"
 #include "query/series.h"
@@ -23,11 +24,11 @@ struct command {
 	struct rama_cli_opts o;
 	struct rama_store *store, *names;
 	struct rama_query_events events;
-	enum rama_cli_rows_form form;
+	enum rama_rows_form form;
 	uint64_t limit;
 	int64_t origin; /* start of the job, ns */
 	int64_t from, to;
-	struct rama_cli_rows rows;
+	struct rama_rows rows;
 	bool begun, more;
 };
 
@@ -110,14 +111,14 @@ static int add_row(void *ctx, const struct rama_store_row *row, struct rama_err 
 	int rc = 0;
 
 	if (!c->begun)
-		rc = rama_cli_rows_begin(&c->rows, row->n, row->name, NULL);
+		rc = rama_rows_begin(&c->rows, row->n, row->name, NULL);
 	c->begun = true;
 	if (rc == 0 && c->limit > 0 && c->rows.rows == c->limit) {
 		c->more = true;
 		return 1;
 	}
 	if (rc == 0)
-		rc = rama_cli_rows_add(&c->rows, row->cell);
+		rc = rama_query_rows_add(&c->rows, row->cell);
 	return rc == 0 || rc == RAMA_ESTOPPED ? rc : rama_err_set(e, rc, "%s", rama_err_text(rc));
 }
 
@@ -126,16 +127,16 @@ static int begin_rows(struct command *c, const struct rama_query_columns *k, str
 {
 	int rc;
 
-	c->rows = (struct rama_cli_rows){ .out = out, .form = c->form };
+	c->rows = (struct rama_rows){ .out = out, .form = c->form };
 	c->begun = true;
-	rc = rama_cli_rows_begin(&c->rows, k->n, k->name, k->unit);
+	rc = rama_rows_begin(&c->rows, k->n, k->name, k->unit);
 	return rc == 0 ? 0 : rama_err_set(e, rc, "%s", rama_err_text(rc));
 }
 
 static int end_rows(struct command *c, int rc)
 {
 	if (rc >= 0 || c->begun)
-		rama_cli_rows_end(&c->rows);
+		rama_rows_end(&c->rows);
 	return rc;
 }
 
@@ -189,7 +190,7 @@ static const struct rama_query_columns few = { N_SHORT, short_names, short_units
 
 static int begin_events(struct command *c, struct rama_err *e)
 {
-	return begin_rows(c, c->form == RAMA_CLI_ROWS_TEXT ? &few : &all, c->rows.out, e);
+	return begin_rows(c, c->form == RAMA_ROWS_TEXT ? &few : &all, c->rows.out, e);
 }
 
 static int add_event(void *ctx, const struct rama_store_row *row, struct rama_err *e)
@@ -200,11 +201,11 @@ static int add_event(void *ctx, const struct rama_store_row *row, struct rama_er
 
 	if (rc != 0)
 		return rc;
-	if (c->form != RAMA_CLI_ROWS_TEXT)
-		return rama_cli_rows_add(&c->rows, row->cell);
+	if (c->form != RAMA_ROWS_TEXT)
+		return rama_query_rows_add(&c->rows, row->cell);
 	for (unsigned i = 0; i < N_SHORT; i++)
 		cell[i] = row->cell[short_columns[i]];
-	return rama_cli_rows_add(&c->rows, cell);
+	return rama_query_rows_add(&c->rows, cell);
 }
 
 /* Rows begin with the first one, so that a file that is not there leaves nothing behind. */
@@ -231,7 +232,7 @@ static int events(struct command *c, struct rama_out *out, struct rama_err *e)
 	f->op = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_query_op);
 	number_of(&c->o, RAMA_TAB_OPT_query_record, &f->record);
 	c->events.file = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_query_file);
-	c->events.no_hosts = c->form == RAMA_CLI_ROWS_TEXT;
+	c->events.no_hosts = c->form == RAMA_ROWS_TEXT;
 	c->events.limit = c->limit;
 	if (c->events.file != NULL && f->record != 0)
 		rama_cli_opts_usage(&c->o, "--file and --record exclude each other");
@@ -286,10 +287,10 @@ static void read_options(struct command *c)
 	if (rama_cli_opts_has(o, RAMA_TAB_OPT_query_csv) &&
 	    rama_cli_opts_has(o, RAMA_TAB_OPT_query_json))
 		rama_cli_opts_usage(o, "--csv and --json exclude each other");
-	c->form = rama_cli_opts_has(o, RAMA_TAB_OPT_query_csv)	  ? RAMA_CLI_ROWS_CSV
-		  : rama_cli_opts_has(o, RAMA_TAB_OPT_query_json) ? RAMA_CLI_ROWS_JSON
-								  : RAMA_CLI_ROWS_TEXT;
-	c->limit = c->form == RAMA_CLI_ROWS_TEXT ? LIMIT_ELSE : 0;
+	c->form = rama_cli_opts_has(o, RAMA_TAB_OPT_query_csv)	  ? RAMA_ROWS_CSV
+		  : rama_cli_opts_has(o, RAMA_TAB_OPT_query_json) ? RAMA_ROWS_JSON
+								  : RAMA_ROWS_TEXT;
+	c->limit = c->form == RAMA_ROWS_TEXT ? LIMIT_ELSE : 0;
 	number_of(o, RAMA_TAB_OPT_query_limit, &c->limit);
 }
 

@@ -10,40 +10,35 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/jobs_list.h"
 #include "cli/open_store.h"
 #include "cli/profile.h"
 #include "cli/report_fleet.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
-#include "report/html.h"
-#include "report/svg.h"
-#include "report/table.h"
+#include "report/form.h"
+#include "study/jobs.h"
 #include "study/stored.h"
 
 #define STATUS_FOUND 1 /* of --fail-on */
 
-/* a form of the report */
-struct form {
-	const char *suffix;
-	enum rama_tab_option_id option; /* RAMA_TAB_OPTIONS: text, where none is given */
-	bool file;			/* goes to a file unless told otherwise */
+/* the option of each form; RAMA_TAB_OPTIONS: text, where none is given */
+static const enum rama_tab_option_id option_of[RAMA_REPORT_FORMS] = {
+#define FORM(name, ...) RAMA_TAB_OPT_report_##name,
+#define PAPER(...)
+#include "table/forms.def"
+#undef FORM
+#undef PAPER
+	RAMA_TAB_OPTIONS
 };
-static const struct form forms[] = {
-	{ ".html", RAMA_TAB_OPT_report_html, true },	{ ".svg", RAMA_TAB_OPT_report_svg, true },
-	{ ".json", RAMA_TAB_OPT_report_json, false },	{ ".csv", RAMA_TAB_OPT_report_csv, false },
-	{ ".md", RAMA_TAB_OPT_report_markdown, false }, { ".txt", RAMA_TAB_OPTIONS, false },
-};
-#define N_FORMS (sizeof(forms) / sizeof(forms[0]))
 
 struct command {
 	struct rama_cli_opts o;
 	struct rama_diag_profile profile;
 	struct rama_study_options study;
 	bool quiet;
-	const struct form *form;
-	const struct rama_report_table *table; /* of --csv */
-	struct rama_report_look look;
+	enum rama_report_form_id id;
+	const struct rama_report_form *form;
+	struct rama_report_ask ask;
 	enum rama_diag_level fail; /* RAMA_DIAG_LEVELS: never */
 	const char *output; /* file or directory, NULL: standard output or names of our own */
 	bool to_dir;
@@ -54,32 +49,30 @@ struct command {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static const struct form *form_of(const struct rama_cli_opts *o)
+static enum rama_report_form_id form_of(const struct rama_cli_opts *o)
 {
-	const struct form *form = &forms[N_FORMS - 1];
+	enum rama_report_form_id form = RAMA_REPORT_FORM_text;
 
-	for (size_t i = 0; i + 1 < N_FORMS; i++) {
-		if (!rama_cli_opts_has(o, forms[i].option))
+	for (unsigned i = 0; i < RAMA_REPORT_FORM_text; i++) {
+		if (!rama_cli_opts_has(o, option_of[i]))
 			continue;
-		if (form->option != RAMA_TAB_OPTIONS)
+		if (form != RAMA_REPORT_FORM_text)
 			rama_cli_opts_usage(o, "--%s and --%s exclude each other",
-					    rama_tab_options[form->option].name,
-					    rama_tab_options[forms[i].option].name);
-		form = &forms[i];
+					    rama_tab_options[option_of[form]].name,
+					    rama_tab_options[option_of[i]].name);
+		form = (enum rama_report_form_id)i;
 	}
 	return form;
 }
 
-static const struct rama_report_table *table_of(const struct rama_cli_opts *o)
+static const char *table_of(const struct rama_cli_opts *o)
 {
 	const char *name = rama_cli_opts_value(o, RAMA_TAB_OPT_report_csv);
-	const struct rama_report_table *t =
-		rama_report_table_find(name != NULL ? name : "findings");
 
-	if (t == NULL)
+	if (name != NULL && rama_report_table_find(name) == NULL)
 		rama_cli_opts_usage(o, "there is no table '%s'; `iorama help report` lists them",
 				    name);
-	return t;
+	return name != NULL ? name : "findings";
 }
 
 static enum rama_diag_level fail_of(const struct rama_cli_opts *o)
@@ -117,12 +110,12 @@ static bool is_directory(const char *path)
 /* where to: -o, or the FILE of --html and --svg */
 static void find_output(struct command *c, size_t reports)
 {
-	const char *file = c->form->file ? rama_cli_opts_value(&c->o, c->form->option) : NULL;
+	const char *file = c->form->file ? rama_cli_opts_value(&c->o, option_of[c->id]) : NULL;
 
 	c->output = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_report_output);
 	if (c->output != NULL && file != NULL)
 		rama_cli_opts_usage(&c->o, "-o and --%s=FILE exclude each other",
-				    rama_tab_options[c->form->option].name);
+				    rama_tab_options[option_of[c->id]].name);
 	if (c->output == NULL)
 		c->output = file;
 	if (c->output == NULL || strcmp(c->output, "-") == 0)
@@ -145,13 +138,14 @@ static void read_options(struct command *c)
 		rama_cli_opts_usage(o, rama_cli_opts_has(o, RAMA_TAB_OPT_report_store)
 					       ? "no job given"
 					       : "no log given");
-	c->form = form_of(o);
-	c->table = table_of(o);
+	c->id = form_of(o);
+	c->form = rama_report_forms[c->id];
+	c->ask.table = table_of(o);
 	c->fail = fail_of(o);
 	find_output(c, rama_cli_opts_has(o, RAMA_TAB_OPT_report_job) ? 1 : o->n_args);
 	t = rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width, RAMA_TAB_OPT_report_color,
 				 c->output != NULL && strcmp(c->output, "-") != 0);
-	c->look = (struct rama_report_look){
+	c->ask.look = (struct rama_report_look){
 		.width = t.width,
 		.colour = t.colour,
 		.utf8 = t.utf8,
@@ -161,13 +155,11 @@ static void read_options(struct command *c)
 	c->study = (struct rama_study_options){
 		.profile = &c->profile,
 		.no_trace = rama_cli_opts_has(o, RAMA_TAB_OPT_report_notrace),
-		.detail = c->form->option == RAMA_TAB_OPT_report_html ||
-			  c->form->option == RAMA_TAB_OPT_report_json ||
-			  c->table == &rama_report_tables[RAMA_REPORT_TABLE_ops],
+		.detail = c->form->detail || strcmp(c->ask.table, "ops") == 0,
 		.only = only_of(o),
 	};
 	c->quiet = rama_cli_opts_has(o, RAMA_TAB_OPT_report_quiet);
-	if (c->look.verbose && c->look.brief)
+	if (c->ask.look.verbose && c->ask.look.brief)
 		rama_cli_opts_usage(o, "--verbose and --short exclude each other");
 }
 
@@ -253,35 +245,6 @@ static int write_report(const struct command *c, const struct rama_out *out, con
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-static void render(struct command *c, const struct rama_study *s, struct rama_out *out)
-{
-	const struct rama_report *r = &s->report;
-	bool apart = c->done > 0 && !c->to_dir; /* from the report before, in the same place */
-
-	c->look.utc_offset = rama_study_utc_offset(s);
-	switch (c->form->option) {
-	case RAMA_TAB_OPT_report_json:
-		rama_report_json(out, r);
-		break;
-	case RAMA_TAB_OPT_report_csv:
-		rama_report_csv(out, r, c->table, !apart);
-		break;
-	case RAMA_TAB_OPT_report_markdown:
-		rama_out_text(out, apart ? "\n" : "");
-		rama_report_markdown(out, r, &c->look);
-		break;
-	case RAMA_TAB_OPT_report_svg:
-		rama_report_svg(out, r->view, r->diagnosis);
-		break;
-	case RAMA_TAB_OPT_report_html:
-		rama_report_html(out, r);
-		break;
-	default:
-		rama_out_text(out, apart ? "\n" : "");
-		rama_report_text(out, r, &c->look);
-	}
-}
-
 static int report_one(struct command *c, const struct rama_study_source *from, size_t n)
 {
 	const char *name = from[0].path;
@@ -291,7 +254,9 @@ static int report_one(struct command *c, const struct rama_study_source *from, s
 
 	rama_out_init(&out, NULL, NULL);
 	if (s.reported) {
-		render(c, &s, &out);
+		c->ask.look.utc_offset = rama_study_utc_offset(&s);
+		c->ask.apart = c->done > 0 && !c->to_dir;
+		c->form->report(&out, &s.report, &c->ask);
 		if (out.error != 0) {
 			rama_cli_complain(name, "%s", rama_err_text(out.error));
 			more = rama_err_status(out.error);
@@ -313,16 +278,19 @@ static int report_one(struct command *c, const struct rama_study_source *from, s
 /* A job without a log: what the store has of it instead, for people. */
 static int tell_stored(struct command *c, int64_t job, const char *line)
 {
-	struct rama_cli_terminal t = { c->look.width, c->look.colour, c->look.utf8 };
+	struct rama_grid_style style = { .width = c->ask.look.width,
+					 .colour = c->ask.look.colour,
+					 .utf8 = c->ask.look.utf8 };
 	struct rama_err e = { 0 };
 	struct rama_out out;
 	int rc, status;
 
 	rama_cli_complain("report", "%s", line);
-	if (c->form->option != RAMA_TAB_OPTIONS)
+	if (c->id != RAMA_REPORT_FORM_text)
 		return rama_err_status(RAMA_EMISSING);
 	rama_out_init(&out, NULL, NULL);
-	rc = rama_cli_jobs_detail(c->store, job, RAMA_CLI_ROWS_TEXT, &t, c->look.verbose, &out, &e);
+	rc = rama_study_job_tell(c->store, job, RAMA_ROWS_TEXT, &style, c->ask.look.verbose, &out,
+				 &e);
 	status = rc != 0 ? rama_err_status(rc) : write_report(c, &out, line);
 	if (rc != 0)
 		rama_cli_complain("report", "%s", e.text);

@@ -8,43 +8,26 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/show/show.h"
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "report/show/show.h"
 
-int rama_cli_show_records(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module,
-			  int (*fn)(void *ctx, struct rama_log_cursor *c,
-				    const struct rama_core_record *r),
-			  void *ctx)
+static void print_problem(void *ctx, const char *line)
 {
-	struct rama_log_cursor c;
-	struct rama_core_record *r;
-	int rc = rama_log_cursor_open(&c, &in->log, module);
+	const struct rama_cli_input *in = ctx;
 
-	if (rc > 0) {
-		while ((rc = rama_log_cursor_next(&c, &r)) > 0) {
-			const struct rama_log_name *n =
-				s->filter.n_files > 0
-					? rama_log_name_get(&in->log, r->w[RAMA_TAB_ID].u)
-					: NULL;
+	rama_cli_complain(in->path, "%s", line);
+}
 
-			if (!rama_cli_filter_record(&s->filter, r, n != NULL ? n->text : NULL))
-				continue;
-			rc = fn(ctx, &c, r);
-			if (rc == 0)
-				rc = s->out->error;
-			if (rc != 0)
-				break;
-			if ((c.index & 63) == 0)
-				rama_cli_progress(in, &c);
-		}
-	}
-	if (rc < 0 && s->out->error == 0) { /* trouble with the output is told at the end */
-		if (in->log.err.code != 0)
-			rama_cli_complain(in->path, "%s", in->log.err.text);
-		else
-			rama_cli_complain(in->path, "%s", rama_err_text(rc));
-	}
-	rama_log_cursor_close(&c);
-	return rc;
+static void print_lines(void *ctx, const char *lines)
+{
+	(void)ctx;
+	fputs(lines, stderr);
+}
+
+static void print_progress(void *ctx, const struct rama_log_cursor *c)
+{
+	rama_cli_progress(ctx, c);
 }
 
 struct place {
@@ -95,7 +78,7 @@ static void join_file_globs(int *argc, char **argv, char **made)
 	}
 }
 
-static void read_options(struct rama_cli_show *s, const struct rama_cli_opts *o)
+static void read_options(struct rama_report_show *s, const struct rama_cli_opts *o)
 {
 	bool all = rama_cli_opts_has(o, RAMA_TAB_OPT_show_all);
 
@@ -149,7 +132,7 @@ static void name_unknown(struct rama_log *log)
 }
 
 /* *printed: the log could be opened, and is in the output */
-static int show_one(struct rama_cli_show *s, const struct rama_cli_opts *o, const char *path,
+static int show_one(struct rama_report_show *s, const struct rama_cli_opts *o, const char *path,
 		    bool *printed)
 {
 	bool strict = rama_cli_opts_has(o, RAMA_TAB_OPT_show_strict);
@@ -166,21 +149,25 @@ static int show_one(struct rama_cli_show *s, const struct rama_cli_opts *o, cons
 		status = check_whole(&in);
 	*printed = status == 0;
 	if (status == 0) {
+		s->log = &in.log;
+		s->path = in.path;
+		s->ctx = &in;
 		if (rama_cli_opts_has(o, RAMA_TAB_OPT_show_json))
-			status = rama_cli_show_json(s, &in);
+			status = rama_report_show_json(s);
 		else if (rama_cli_opts_has(o, RAMA_TAB_OPT_show_csv))
-			status = rama_cli_show_csv(s, &in);
+			status = rama_report_show_csv(s);
 		else if (s->dxt)
-			status = rama_cli_show_dxt(s, &in);
+			status = rama_report_show_dxt(s);
 		else
-			status = rama_cli_show_text(s, &in);
+			status = rama_report_show_text(s);
+		status = status < 0 ? rama_err_status(status) : 0;
 	}
 	damage = rama_cli_input_status(&in);
 	rama_cli_input_close(&in);
 	return status != 0 ? status : damage;
 }
 
-static int show_all(struct rama_cli_show *s, const struct rama_cli_opts *o)
+static int show_all(struct rama_report_show *s, const struct rama_cli_opts *o)
 {
 	bool json = rama_cli_opts_has(o, RAMA_TAB_OPT_show_json),
 	     csv = rama_cli_opts_has(o, RAMA_TAB_OPT_show_csv);
@@ -230,7 +217,9 @@ static int finish_output(struct rama_out *out, struct place *to, struct rama_new
 
 int rama_cli_cmd_show(int argc, char **argv)
 {
-	struct rama_cli_show s = { 0 };
+	struct rama_report_show s = { .problem = print_problem,
+				      .say = print_lines,
+				      .progress = print_progress };
 	struct rama_newfile file = { .fd = -1 };
 	struct place to = { .fd = STDOUT_FILENO };
 	struct rama_err e = { 0 };

@@ -15,7 +15,8 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "launch/place.h"
-#include "cli/watch/watch.h"
+#include "cli/terminal.h"
+#include "cli/watch/screen.h"
 #include "look/find.h"
 #include "segment/place.h"
 
@@ -26,7 +27,7 @@ struct watch {
 	struct rama_cli_opts o;
 	const char *word; /* JOB or PID; NULL: all */
 	double interval;
-	enum rama_cli_watch_sort sort;
+	enum rama_look_watch_sort sort;
 	bool sorted; /* by the user's wish */
 	struct rama_cli_terminal t;
 	char *dir[PLACES + 1];
@@ -54,12 +55,12 @@ static void find_sort(struct watch *w)
 {
 	const char *text = rama_cli_opts_value(&w->o, RAMA_TAB_OPT_watch_sort);
 
-	w->sort = RAMA_CLI_SORT_RATE;
+	w->sort = RAMA_LOOK_SORT_RATE;
 	if (text == NULL)
 		return;
-	for (unsigned i = 0; i < RAMA_CLI_SORTS; i++)
-		if (strcmp(text, rama_cli_watch_sort_name[i]) == 0) {
-			w->sort = (enum rama_cli_watch_sort)i;
+	for (unsigned i = 0; i < RAMA_LOOK_SORTS; i++)
+		if (strcmp(text, rama_look_watch_sort_name[i]) == 0) {
+			w->sort = (enum rama_look_watch_sort)i;
 			w->sorted = true;
 		}
 	if (!w->sorted)
@@ -162,12 +163,6 @@ static int start(struct watch *w)
 	return rama_err_status(e.code);
 }
 
-static int to_stdout(void *ctx, const char *bytes, size_t n)
-{
-	(void)ctx;
-	return rama_fd_write(STDOUT_FILENO, bytes, n);
-}
-
 static void wait_interval(double s)
 {
 	struct timespec t = { .tv_sec = (time_t)s, .tv_nsec = (long)((s - floor(s)) * 1e9) };
@@ -187,7 +182,7 @@ static int take(struct watch *w, struct rama_err *e)
 	wait_interval(w->interval);
 	if (rc == 0)
 		rc = rama_look_take(w->l, e);
-	if (rc == 0 && w->word != NULL && !rama_cli_watch_choose(w->l, w->word, &p))
+	if (rc == 0 && w->word != NULL && !rama_look_watch_choose(w->l, w->word, &p))
 		rc = rama_err_set(
 			e, RAMA_EMISSING,
 			"no job or process %s runs here; `iorama watch --once` lists them",
@@ -202,18 +197,18 @@ static int print(struct watch *w, bool json, bool once)
 	struct rama_err e = { 0 };
 	int rc;
 
-	rama_out_init(&out, to_stdout, NULL);
+	rama_out_init(&out, rama_file_to_stdout, NULL);
 	do {
-		struct rama_cli_watch_page p;
+		struct rama_look_page p;
 
 		rc = take(w, &e);
 		if (rc == 0 && json) {
-			rc = rama_cli_watch_json(&out, w->l, &e);
+			rc = rama_look_watch_json(&out, w->l, &e);
 		} else if (rc == 0) {
-			rama_cli_page_init(&p, w->t.width, 0, w->t.utf8);
-			rc = rama_cli_watch_text(&p, w->l, w->place, w->sort, &e);
-			rama_cli_page_print(&p, &out, w->t.colour);
-			rama_cli_page_fini(&p);
+			rama_look_page_init(&p, w->t.width, 0, w->t.utf8);
+			rc = rama_look_watch_text(&p, w->l, w->place, w->sort, &e);
+			rama_look_page_print(&p, &out, w->t.colour);
+			rama_look_page_fini(&p);
 		}
 		if (rc == 0 && rama_out_flush(&out) != 0)
 			break;
@@ -230,23 +225,23 @@ static int print(struct watch *w, bool json, bool once)
 /* a job or process that was asked for is shown at once, not in the list of all */
 static int screen(struct watch *w)
 {
-	enum rama_cli_watch_sort ranks = w->sorted ? w->sort : RAMA_CLI_SORT_NAME;
-	struct rama_cli_watch_view v = { .sort = { w->sort, ranks, w->sort } };
-	struct rama_cli_watch_about a = { .interval = w->interval,
-					  .ascii = !w->t.utf8,
-					  .place = w->place };
+	enum rama_look_watch_sort ranks = w->sorted ? w->sort : RAMA_LOOK_SORT_NAME;
+	struct rama_look_watch_view v = { .sort = { w->sort, ranks, w->sort } };
+	struct rama_look_watch_about a = { .interval = w->interval,
+					   .ascii = !w->t.utf8,
+					   .place = w->place };
 	const struct rama_look_process *p = NULL;
 	struct rama_err e = { 0 };
 
 	if (w->word != NULL) {
-		if (rama_look_take(w->l, &e) != 0 || !rama_cli_watch_choose(w->l, w->word, &p)) {
+		if (rama_look_take(w->l, &e) != 0 || !rama_look_watch_choose(w->l, w->word, &p)) {
 			rama_cli_complain("watch", "%s",
 					  e.code != 0 ? e.text
 						      : "no such job or process runs here");
 			return e.code != 0 ? rama_err_status(e.code) : 3;
 		}
 		if (p != NULL || w->l->n == 1) {
-			v.kind = p != NULL ? RAMA_CLI_WATCH_FILES : RAMA_CLI_WATCH_RANKS;
+			v.kind = p != NULL ? RAMA_LOOK_WATCH_FILES : RAMA_LOOK_WATCH_RANKS;
 			v.process = p != NULL ? p->number : 0;
 			snprintf(v.job, sizeof(v.job), "%s", w->l->job[0]->key);
 		}

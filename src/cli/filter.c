@@ -2,12 +2,12 @@
 #include "cli/filter.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void add_module(struct rama_cli_filter *f, const struct rama_cli_opts *o, const char *name)
+static void add_module(struct rama_report_filter *f, const struct rama_cli_opts *o,
+		       const char *name)
 {
 	const struct rama_tab_module *m = rama_tab_module_find(name);
 
@@ -21,7 +21,7 @@ static void add_module(struct rama_cli_filter *f, const struct rama_cli_opts *o,
 	f->modules |= 1ull << m->id;
 }
 
-static void add_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o, const char *text)
+static void add_ranks(struct rama_report_filter *f, const struct rama_cli_opts *o, const char *text)
 {
 	char *end;
 
@@ -40,9 +40,9 @@ static void add_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o, 
 	f->n_ranks++;
 }
 
-static void each_word(struct rama_cli_filter *f, const struct rama_cli_opts *o,
+static void each_word(struct rama_report_filter *f, const struct rama_cli_opts *o,
 		      enum rama_tab_option_id option,
-		      void (*add)(struct rama_cli_filter *, const struct rama_cli_opts *,
+		      void (*add)(struct rama_report_filter *, const struct rama_cli_opts *,
 				  const char *))
 {
 	const char *list;
@@ -52,9 +52,9 @@ static void each_word(struct rama_cli_filter *f, const struct rama_cli_opts *o,
 
 		for (char *w = copy != NULL ? strtok_r(copy, ",", &save) : NULL; w != NULL;
 		     w = strtok_r(NULL, ",", &save)) {
-			if (f->n_ranks == RAMA_CLI_FILTER_MAX)
+			if (f->n_ranks == RAMA_REPORT_FILTER_MAX)
 				rama_cli_opts_usage(o, "more than %d ranges of ranks",
-						    RAMA_CLI_FILTER_MAX);
+						    RAMA_REPORT_FILTER_MAX);
 			add(f, o, w);
 		}
 		free(copy);
@@ -68,62 +68,33 @@ static unsigned patterns(const char **to, const struct rama_cli_opts *o,
 	const char *v;
 
 	for (size_t at = 0; (v = rama_cli_opts_next(o, option, &at)) != NULL;) {
-		if (n == RAMA_CLI_FILTER_MAX)
-			rama_cli_opts_usage(o, "more than %d patterns", RAMA_CLI_FILTER_MAX);
+		if (n == RAMA_REPORT_FILTER_MAX)
+			rama_cli_opts_usage(o, "more than %d patterns", RAMA_REPORT_FILTER_MAX);
 		to[n++] = v;
 	}
 	return n;
 }
 
-void rama_cli_filter_modules(struct rama_cli_filter *f, const struct rama_cli_opts *o,
+void rama_cli_filter_modules(struct rama_report_filter *f, const struct rama_cli_opts *o,
 			     enum rama_tab_option_id option)
 {
 	each_word(f, o, option, add_module);
 }
 
-void rama_cli_filter_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o,
+void rama_cli_filter_ranks(struct rama_report_filter *f, const struct rama_cli_opts *o,
 			   enum rama_tab_option_id option)
 {
 	each_word(f, o, option, add_ranks);
 }
 
-void rama_cli_filter_files(struct rama_cli_filter *f, const struct rama_cli_opts *o,
+void rama_cli_filter_files(struct rama_report_filter *f, const struct rama_cli_opts *o,
 			   enum rama_tab_option_id option)
 {
 	f->n_files = patterns(f->file, o, option);
 }
 
-void rama_cli_filter_counters(struct rama_cli_filter *f, const struct rama_cli_opts *o,
+void rama_cli_filter_counters(struct rama_report_filter *f, const struct rama_cli_opts *o,
 			      enum rama_tab_option_id option)
 {
 	f->n_counters = patterns(f->counter, o, option);
-}
-
-bool rama_cli_filter_module(const struct rama_cli_filter *f, unsigned module)
-{
-	return f->modules == 0 || (f->modules >> module & 1);
-}
-
-static bool matches(const char *const *patterns_, unsigned n, const char *name)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (fnmatch(patterns_[i], name, 0) == 0)
-			return true;
-	return n == 0;
-}
-
-bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_core_record *r,
-			    const char *name)
-{
-	bool ok = f->n_ranks == 0;
-
-	for (unsigned i = 0; i < f->n_ranks && !ok; i++)
-		ok = f->rank[i].first <= r->w[RAMA_TAB_RANK].i &&
-		     r->w[RAMA_TAB_RANK].i <= f->rank[i].last;
-	return ok && (f->n_files == 0 || (name != NULL && matches(f->file, f->n_files, name)));
-}
-
-bool rama_cli_filter_counter(const struct rama_cli_filter *f, const char *name)
-{
-	return matches(f->counter, f->n_counters, name);
 }

@@ -32,16 +32,6 @@ void rama_cli_complain(const char *path, const char *fmt, ...)
  * (main.c). */
 int rama_cli_to_file(void *ctx, const char *bytes, size_t n);
 
-/* name and mount columns of a record */
-struct rama_cli_columns {
-	const char *name; /* never NULL */
-	const char *mount, *fs;
-	bool named;
-	char buf[160];
-};
-void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
-			 const struct rama_core_record *r);
-
 /* Shows how far a long walk is, if standard error is a terminal, after the first second (or what
  * IORAMA_PROGRESS says). `wanted`: asked once, before the walk. */
 void rama_cli_progress_start(bool wanted);

@@ -41,3 +41,22 @@ int rama_cli_paper_write(struct rama_out *o, const char *path)
 	rama_cli_complain(path, "%s", e.text);
 	return rama_err_status(e.code);
 }
+
+/* ---- as it comes ----------------------------------------------------------------------------- */
+
+void rama_cli_stdout_begin(struct rama_out *out)
+{
+	rama_out_init(out, rama_file_to_stdout, NULL);
+}
+
+int rama_cli_stdout_end(struct rama_out *out)
+{
+	int rc = rama_out_flush(out);
+
+	rama_out_fini(out);
+	if (rc == 0 || rc == RAMA_ESTOPPED) /* `| head` has seen enough */
+		return 0;
+	rama_cli_complain("standard output", "cannot be written: %s",
+			  rc == RAMA_EIO ? strerror(errno) : rama_err_text(rc));
+	return 4;
+}

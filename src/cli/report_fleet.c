@@ -4,16 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/human.h"
+#include "base/now.h"
 #include "cli/input.h"
 #include "cli/open_store.h"
 #include "cli/paper.h"
 #include "cli/profile.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
+#include "report/form.h"
 #include "study/fleet.h"
 #include "study/stored.h"
 
@@ -33,20 +34,12 @@ struct fleet_run {
 	double start, delay, told;
 };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void show_progress(void *ctx, size_t done, size_t damaged)
 {
 	struct fleet_run *r = ctx;
 	static const char full[] = "####################", empty[] = "....................";
 	char n[3][RAMA_HUMAN];
-	double t = now();
+	double t = rama_now();
 	int wide = (int)(done * 20 / r->paths.n);
 
 	if (!r->shows || t - r->start < r->delay || t - r->told < SHOW_EVERY)
@@ -89,26 +82,45 @@ static const char *table_of(const struct rama_cli_opts *o)
 		name);
 }
 
+/* the form that was asked for, which has to be one that many jobs have */
+static enum rama_report_form_id form_of(const struct rama_cli_opts *o)
+{
+	static const enum rama_tab_option_id option_of[] = {
+#define FORM(name, ...) RAMA_TAB_OPT_report_##name,
+#define PAPER(...)
+#include "table/forms.def"
+#undef FORM
+#undef PAPER
+	};
+	enum rama_report_form_id form = RAMA_REPORT_FORM_text;
+
+	for (unsigned i = 0; i < RAMA_REPORT_FORM_text; i++) {
+		const struct rama_report_form *f = rama_report_forms[i];
+
+		if (!rama_cli_opts_has(o, option_of[i]))
+			continue;
+		if (f->paper == NULL && f->fleet == NULL)
+			rama_cli_opts_usage(o, "--%s is for one job, not for --fleet",
+					    rama_tab_options[option_of[i]].name);
+		if (form != RAMA_REPORT_FORM_text)
+			rama_cli_opts_usage(
+				o, "--html, --json, --csv and --markdown exclude each other");
+		form = (enum rama_report_form_id)i;
+	}
+	return form;
+}
+
 static void check_options(const struct rama_cli_opts *o)
 {
-	static const enum rama_tab_option_id forms[] = { RAMA_TAB_OPT_report_html,
-							 RAMA_TAB_OPT_report_json,
-							 RAMA_TAB_OPT_report_csv,
-							 RAMA_TAB_OPT_report_markdown };
-	static const enum rama_tab_option_id others[] = { RAMA_TAB_OPT_report_svg,
-							  RAMA_TAB_OPT_report_job,
+	static const enum rama_tab_option_id others[] = { RAMA_TAB_OPT_report_job,
 							  RAMA_TAB_OPT_report_only };
 	const char *level = rama_cli_opts_value(o, RAMA_TAB_OPT_report_failon);
-	unsigned n = 0;
 
+	form_of(o);
 	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (rama_cli_opts_has(o, others[i]))
 			rama_cli_opts_usage(o, "--%s is for one job, not for --fleet",
 					    rama_tab_options[others[i]].name);
-	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		n += rama_cli_opts_has(o, forms[i]);
-	if (n > 1)
-		rama_cli_opts_usage(o, "--html, --json, --csv and --markdown exclude each other");
 	if (level != NULL && strcmp(level, "high") != 0 && strcmp(level, "warn") != 0)
 		rama_cli_opts_usage(o, "--fail-on is high or warn, not '%s'", level);
 	top_of(o);
@@ -119,34 +131,18 @@ static void check_options(const struct rama_cli_opts *o)
 static int render(const struct rama_report_fleet *f, const struct rama_cli_opts *o,
 		  struct rama_out *out)
 {
-	struct rama_report_paper paper;
-	bool csv = rama_cli_opts_has(o, RAMA_TAB_OPT_report_csv);
-	int rc;
+	enum rama_report_form_id form = form_of(o);
+	struct rama_cli_terminal t =
+		rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width, RAMA_TAB_OPT_report_color,
+				     rama_cli_opts_has(o, RAMA_TAB_OPT_report_output));
+	struct rama_report_ask ask = {
+		.look = { .width = t.width, .colour = t.colour, .utf8 = t.utf8 },
+		.table = table_of(o),
+		.all = form == RAMA_REPORT_FORM_csv || form == RAMA_REPORT_FORM_html ||
+		       rama_cli_opts_has(o, RAMA_TAB_OPT_report_verbose)
+	};
 
-	if (rama_cli_opts_has(o, RAMA_TAB_OPT_report_json)) {
-		rama_report_fleet_json(f, out);
-		return 0;
-	}
-	rc = rama_report_fleet_paper(f, &paper,
-				     csv || rama_cli_opts_has(o, RAMA_TAB_OPT_report_html) ||
-					     rama_cli_opts_has(o, RAMA_TAB_OPT_report_verbose));
-	if (rc == 0 && csv) {
-		rama_report_sheet_csv(rama_report_paper_find(&paper, table_of(o)), out);
-	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_TAB_OPT_report_html)) {
-		rama_report_paper_html(&paper, out);
-	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_TAB_OPT_report_markdown)) {
-		rama_report_paper_markdown(&paper, out);
-	} else if (rc == 0) {
-		struct rama_cli_terminal t =
-			rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width,
-					     RAMA_TAB_OPT_report_color,
-					     rama_cli_opts_has(o, RAMA_TAB_OPT_report_output));
-		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
-
-		rama_report_paper_print(&paper, out, &style);
-	}
-	rama_report_paper_fini(&paper);
-	return rc;
+	return rama_report_form_fleet(rama_report_forms[form], out, f, &ask);
 }
 
 /* every damaged log is named, whatever the form: there may be more than a table shows */
@@ -181,7 +177,7 @@ static int read_all(struct fleet_run *r)
 				      .ctx = r };
 	int rc;
 
-	r->start = now();
+	r->start = rama_now();
 	rc = rama_study_fleet_read(&f, &r->fleet);
 	if (r->shown)
 		fputs("\r\033[K", stderr);

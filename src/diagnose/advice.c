@@ -5,9 +5,247 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/human.h"
 #include "table/map.h"
+
+/* ---- what is filled in ----------------------------------------------------------------------- */
+/* What the placeholders of advice stand for in a job, and which interfaces its
+ * files are used by. Every number is brought into a range in which code with it makes sense: the
+ * log may say anything. */
+
+#define KIB 1024
+#define MIB (1024 * 1024)
+#define GIB (1024 * MIB)
+
+static int64_t clamp(int64_t x, int64_t least, int64_t most)
+{
+	return x < least ? least : x > most ? most : x;
+}
+
+/* of two counts, which may be anything */
+static int64_t sum(int64_t a, int64_t b)
+{
+	return clamp(a, 0, 1LL << 50) + clamp(b, 0, 1LL << 50);
+}
+
+/* the file that a finding is about, or the one that took most time; NULL: the job has none */
+static const struct rama_job_view_file *advice_file(const struct rama_job_view *v,
+						    const struct rama_diag_finding *fd)
+{
+	const struct rama_job_view_file *most = NULL;
+
+	for (size_t i = 0; fd != NULL && i < fd->n_culprits; i++) {
+		const struct rama_diag_culprit *c = &fd->culprits[i];
+
+		if ((strcmp(c->kind, "file") == 0 || strcmp(c->kind, "dataset") == 0) &&
+		    c->index >= 0 && (uint64_t)c->index < v->n_files)
+			return &v->files[c->index];
+	}
+	for (size_t i = 0; i < v->n_files; i++) {
+		const struct rama_job_view_file *f = &v->files[i];
+
+		if (!f->pseudo &&
+		    (most == NULL || rama_job_io_time(&f->io) > rama_job_io_time(&most->io)))
+			most = f;
+	}
+	return most;
+}
+
+/* ---- interfaces ---- */
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	return n >= k && strcasecmp(s + n - k, end) == 0;
+}
+
+static bool has(const struct rama_job_view_file *f, enum rama_job_layer layer)
+{
+	return f->rec[layer] != NULL;
+}
+
+/* netCDF-4 files are HDF5 files; what tells them apart is what people call them */
+static bool named_netcdf(const char *name)
+{
+	return ends_with(name, ".nc") || ends_with(name, ".nc4") || ends_with(name, ".cdf");
+}
+
+static bool named_hdf5(const char *name)
+{
+	return ends_with(name, ".h5") || ends_with(name, ".hdf5") || ends_with(name, ".he5");
+}
+
+/* Which library the program calls for the file: its records tell, or, since many logs have none,
+ * its name */
+static unsigned library_fits(const struct rama_job_view_file *f)
+{
+	bool hdf5 = has(f, RAMA_JOB_LAYER_H5D) || has(f, RAMA_JOB_LAYER_H5F);
+	bool mpi = has(f, RAMA_JOB_LAYER_MPIIO) ||
+		   (has(f, RAMA_JOB_LAYER_H5F) &&
+		    f->rec[RAMA_JOB_LAYER_H5F][RAMA_TAB_H5F_USE_MPIIO].i > 0);
+	unsigned netcdf = RAMA_DIAG_FIT_NETCDF | (mpi ? RAMA_DIAG_FIT_NETCDF_MPI : 0);
+
+	if (has(f, RAMA_JOB_LAYER_PNETCDF_VAR) || has(f, RAMA_JOB_LAYER_PNETCDF_FILE))
+		return RAMA_DIAG_FIT_PNETCDF;
+	if (named_netcdf(f->name))
+		return hdf5 || !mpi ? netcdf : netcdf | RAMA_DIAG_FIT_PNETCDF;
+	if (hdf5 || named_hdf5(f->name))
+		return RAMA_DIAG_FIT_HDF5 | (mpi ? RAMA_DIAG_FIT_HDF5_MPI : 0);
+	return 0;
+}
+
+/* what the program itself calls is the highest layer; the rest is beneath it */
+static unsigned file_fits(const struct rama_job_view_file *f)
+{
+	unsigned fits = f->stripes != NULL ? RAMA_DIAG_FIT_LUSTRE : 0, library = library_fits(f);
+
+	if (has(f, RAMA_JOB_LAYER_MPIIO))
+		fits |= RAMA_DIAG_FIT_ROMIO;
+	if (library != 0)
+		return fits | library;
+	if (has(f, RAMA_JOB_LAYER_MPIIO))
+		return fits | RAMA_DIAG_FIT_MPIIO;
+	if (has(f, RAMA_JOB_LAYER_DFS) || has(f, RAMA_JOB_LAYER_DAOS))
+		return fits | RAMA_DIAG_FIT_DAOS;
+	if (has(f, RAMA_JOB_LAYER_STDIO))
+		fits |= RAMA_DIAG_FIT_STDIO;
+	if (has(f, RAMA_JOB_LAYER_POSIX) || has(f, RAMA_JOB_LAYER_EXTRA))
+		fits |= RAMA_DIAG_FIT_POSIX;
+	return fits;
+}
+
+unsigned rama_diag_advice_fits(const struct rama_job_view *v, const struct rama_job_view_file *file)
+{
+	unsigned fits = RAMA_DIAG_FIT_ANY;
+
+	if (v->nprocs > 1)
+		fits |= RAMA_DIAG_FIT_PARALLEL;
+	if (strncmp(v->name, "python", 6) == 0 || strstr(v->exe, ".py ") != NULL ||
+	    ends_with(v->exe, ".py"))
+		fits |= RAMA_DIAG_FIT_PYTHON;
+	if (file != NULL)
+		fits |= file_fits(file);
+	if ((fits & RAMA_DIAG_FIT_POSIX) != 0 && v->nprocs > 1)
+		fits |= RAMA_DIAG_FIT_RANKS;
+	return fits;
+}
+
+/* ---- sizes ---- */
+
+/* the most frequent size in the highest layer that knows one, else the mean */
+static int64_t usual_block(const struct rama_job_view_file *f)
+{
+	static const struct {
+		enum rama_job_layer layer;
+		unsigned word;
+	} place[] = { { RAMA_JOB_LAYER_MPIIO, RAMA_TAB_MPIIO_ACCESS1_ACCESS },
+		      { RAMA_JOB_LAYER_H5D, RAMA_TAB_H5D_ACCESS1_ACCESS },
+		      { RAMA_JOB_LAYER_POSIX, RAMA_TAB_POSIX_ACCESS1_ACCESS } };
+	int64_t calls = sum(f->io.reads, f->io.writes);
+
+	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++)
+		if (f->rec[place[i].layer] != NULL && f->rec[place[i].layer][place[i].word].i > 0)
+			return f->rec[place[i].layer][place[i].word].i;
+	return calls > 0 ? sum(f->io.bytes_read, f->io.bytes_written) / calls : 0;
+}
+
+/* a target for each GiB, at least 4, at most 64 and no more than there are ranks */
+static int64_t good_stripes(const struct rama_job_view *v, int64_t bytes)
+{
+	int64_t n = clamp(bytes / GIB, 4, 64);
+
+	return v->nprocs > 1 ? clamp(n, 1, v->nprocs) : n;
+}
+
+/* what Lustre takes are multiples of 64 KiB; larger stripes for large files and large accesses */
+static int64_t good_stripe_size(const struct rama_job_view_file *f, int64_t block, int64_t bytes)
+{
+	int64_t size = bytes > 10LL * GIB ? 4 * MIB : MIB;
+
+	if (f != NULL && f->stripes != NULL && f->stripes->stripe_size >= MIB)
+		size = f->stripes->stripe_size;
+	if (block > size)
+		size = block;
+	return clamp(size, MIB, 16 * MIB) / (64 * KIB) * (64 * KIB);
+}
+
+static void size_values(union rama_diag_advice_value *at, const struct rama_job_view *v,
+			const struct rama_job_view_file *f)
+{
+	int64_t bytes = f != NULL ? sum(f->io.bytes_read, f->io.bytes_written) : 0;
+	int64_t block = f != NULL ? clamp(usual_block(f), 1, GIB) : 1;
+	int64_t align = f != NULL && f->rec[RAMA_JOB_LAYER_POSIX] != NULL
+				? f->rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_FILE_ALIGNMENT].i
+				: 0;
+	int64_t stripe = good_stripe_size(f, block, bytes);
+
+	at[RAMA_DIAG_VALUE_bytes].number = bytes;
+	at[RAMA_DIAG_VALUE_block].number = block;
+	at[RAMA_DIAG_VALUE_stripe_size].number = stripe;
+	at[RAMA_DIAG_VALUE_transfer].number = clamp(4 * stripe, 4 * MIB, 16 * MIB);
+	/* powers of two only: others are no alignments */
+	at[RAMA_DIAG_VALUE_alignment].number =
+		align >= 512 && align <= MIB && (align & (align - 1)) == 0 ? align : 4096;
+	at[RAMA_DIAG_VALUE_now_count].number =
+		f != NULL && f->stripes != NULL ? clamp(f->stripes->stripe_count, 0, 1 << 20) : 0;
+	at[RAMA_DIAG_VALUE_stripe_count].number = good_stripes(v, bytes);
+	at[RAMA_DIAG_VALUE_chunk].number = clamp(block / 8, 8 * KIB, 512 * KIB);
+}
+
+/* one per node, or where nodes are not known as many as there will be stripes */
+static int64_t good_aggregators(const struct rama_job_view *v, int64_t stripes)
+{
+	int64_t n = v->nodes > 0 ? v->nodes : stripes;
+
+	return clamp(n, 1, v->nprocs > 1 ? clamp(v->nprocs, 1, 1 << 20) : 1);
+}
+
+/* ---- names ---- */
+
+static void name_values(union rama_diag_advice_value *at, const struct rama_job_view *v,
+			const struct rama_job_view_file *f, struct rama_diag_advice_values *to)
+{
+	const char *name = f != NULL && f->named ? f->name : "output.dat",
+		   *slash = strrchr(name, '/');
+	size_t n = slash != NULL ? (size_t)(slash - name) : 0, program = strcspn(v->exe, " \t\n");
+
+	at[RAMA_DIAG_VALUE_file].text = name;
+	snprintf(to->dir, sizeof(to->dir), "%.*s",
+		 (int)(n < sizeof(to->dir) ? n : sizeof(to->dir) - 1), name);
+	at[RAMA_DIAG_VALUE_dir].text = slash == NULL ? "." : slash == name ? "/" : to->dir;
+	snprintf(to->program, sizeof(to->program), "%.*s",
+		 (int)(program < sizeof(to->program) ? program : sizeof(to->program) - 1), v->exe);
+	at[RAMA_DIAG_VALUE_program].text = program > 0 ? to->program : "./app";
+}
+
+static int64_t culprit_number(const struct rama_diag_finding *fd, const char *kind)
+{
+	for (size_t i = 0; fd != NULL && i < fd->n_culprits; i++)
+		if (strcmp(fd->culprits[i].kind, kind) == 0)
+			return clamp(fd->culprits[i].index, 0, INT32_MAX);
+	return 0;
+}
+
+void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_job_view *v,
+				const struct rama_job_view_file *file,
+				const struct rama_diag_finding *fd)
+{
+	union rama_diag_advice_value *at = to->at;
+
+	name_values(at, v, file, to);
+	size_values(at, v, file);
+	at[RAMA_DIAG_VALUE_ranks].number = clamp(v->nprocs, 1, 1 << 30);
+	at[RAMA_DIAG_VALUE_aggregators].number =
+		good_aggregators(v, at[RAMA_DIAG_VALUE_stripe_count].number);
+	at[RAMA_DIAG_VALUE_ost].number = culprit_number(fd, "ost");
+	at[RAMA_DIAG_VALUE_rank].number = culprit_number(fd, "rank");
+	at[RAMA_DIAG_VALUE_files].number = clamp((int64_t)v->n_real, 0, 1LL << 40);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 /* templates, embedded by cmake/snippets.cmake */
 #define SNIPPET(symbol, ...) extern const char rama_diag_snippet_text_##symbol[];
@@ -182,7 +420,7 @@ static int advise_one(struct rama_diag *d, struct rama_diag_finding *fd,
 		      const struct rama_job_view *v)
 {
 	const struct rama_diag_advice *advice = rama_diag_advice_find(fd->rule->advice);
-	const struct rama_job_view_file *file = rama_diag_advice_file(v, fd);
+	const struct rama_job_view_file *file = advice_file(v, fd);
 	struct rama_diag_advice_values values;
 
 	if (advice == NULL)

@@ -87,9 +87,6 @@ unsigned rama_diag_advice_fits(const struct rama_job_view *v,
 void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_job_view *v,
 				const struct rama_job_view_file *file,
 				const struct rama_diag_finding *fd);
-/* the file that a finding is about, or the one that took most time; NULL: the job has none */
-const struct rama_job_view_file *rama_diag_advice_file(const struct rama_job_view *v,
-						       const struct rama_diag_finding *fd);
 
 /* a template with everything filled in: as code, or as words for people (RAMA_DIAG_LANGUAGES) */
 void rama_diag_advice_fill(struct rama_out *o, const char *text, enum rama_diag_language language,

@@ -84,10 +84,6 @@ void rama_diag_sums_ratios(struct rama_diag_sums *x);
 
 /* facts_job.c, given the sums */
 int rama_diag_facts_job(struct rama_diag_facts *f);
-/* facts_ost.c */
-int rama_diag_facts_targets(struct rama_diag_facts *f);
-/* rate that a process reaches when nothing is wrong: the job's own, or that of the limits */
-void rama_diag_facts_rates(struct rama_diag_facts *f);
 
 /* a fact by its name: of `x` if it is of files, else of the job; NULL: no such fact */
 const struct rama_diag_fact *rama_diag_fact_find(const char *name, size_t len);

@@ -37,7 +37,8 @@ void rama_emu_config_fini(struct rama_emu_config *c)
 	rama_emu_config_init(c);
 }
 
-int rama_emu_config_warn(struct rama_emu_config *c, const char *fmt, ...)
+static int __attribute__((format(printf, 2, 3)))
+warn(struct rama_emu_config *c, const char *fmt, ...)
 {
 	char **w = reallocarray(c->warnings, c->n_warnings + 1, sizeof(*w)), text[400];
 	va_list args;
@@ -259,7 +260,7 @@ int rama_emu_config_set(struct rama_emu_config *c, const char *name, const char 
 	if (value == NULL)
 		value = "";
 	if (info->kind == RAMA_EMU_KIND_DEAD)
-		return rama_emu_config_warn(c, "%s does nothing here: %s", info->name, info->doc);
+		return warn(c, "%s does nothing here: %s", info->name, info->doc);
 	if (!acceptable(info, value))
 		return rama_err_set(e, RAMA_EUSAGE, "%s: %s: \"%.60s\" is not %s%s%.*s", place,
 				    info->name, value, kind_words[info->kind],
@@ -410,8 +411,8 @@ int rama_emu_config_check(struct rama_emu_config *c, struct rama_err *e)
 		while (!found && rama_emu_word_next(&modes, &word))
 			found = rama_config_piece_is(word, c->mode);
 		if (!found && strcmp(c->mode, "try") != 0 &&
-		    rama_emu_config_warn(c, "%s: %s has no meaning in mode %s", c->place[i],
-					 rama_emu_param_info[i].name, c->mode) != 0)
+		    warn(c, "%s: %s has no meaning in mode %s", c->place[i],
+			 rama_emu_param_info[i].name, c->mode) != 0)
 			return RAMA_EMEMORY;
 	}
 	return 0;

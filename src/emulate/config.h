@@ -81,7 +81,5 @@ size_t rama_emu_config_items(const struct rama_emu_config *c, enum rama_emu_para
 int64_t rama_emu_config_item_size(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
 				  int64_t otherwise);
 
-int rama_emu_config_warn(struct rama_emu_config *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/human.h"
+#include "base/out.h"
+#include "table/settings.h"
 
 /* ---- modes ---------------------------------------------------------------------------------- */
 
@@ -256,15 +260,8 @@ static struct rama_emu_tally *file_of(struct rama_emu_result *r, const char *nam
 	uint64_t *at = rama_map_put(&r->by_name, rama_emu_pattern_unit(name), &fresh);
 
 	if (at != NULL && fresh) {
-		if (r->n_files == r->room_files) {
-			uint32_t room = r->room_files == 0 ? 64 : 2 * r->room_files;
-			struct rama_emu_file_book *p = reallocarray(r->file, room, sizeof(*p));
-
-			if (p == NULL)
-				return NULL;
-			r->file = p;
-			r->room_files = room;
-		}
+		if (!RAMA_GROW(r->file, r->room_files, r->n_files + 1))
+			return NULL;
 		*at = r->n_files;
 		r->file[r->n_files] = (struct rama_emu_file_book){ .tally.flaws.first = -1 };
 		r->file[r->n_files].name = rama_arena_text(&r->arena, name, strlen(name));
@@ -330,8 +327,9 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-int rama_emu_result_gather(struct rama_emu_result *r, struct rama_emu_emulation *m,
-			   struct rama_err *e)
+/* collects the books of all ranks; on rank 0 the result, elsewhere an empty one */
+static int result_gather(struct rama_emu_result *r, struct rama_emu_emulation *m,
+			 struct rama_err *e)
 {
 	struct rama_out mine;
 	char *all = NULL;
@@ -358,7 +356,7 @@ int rama_emu_result_gather(struct rama_emu_result *r, struct rama_emu_emulation 
 	return rc == 0 ? 0 : rama_err_set(e, rc, "the books of the ranks: %s", rama_err_text(rc));
 }
 
-void rama_emu_result_fini(struct rama_emu_result *r)
+static void result_fini(struct rama_emu_result *r)
 {
 	free(r->rank);
 	free(r->task);
@@ -390,7 +388,7 @@ static int report(struct rama_emu_emulation *m, struct rama_out *out, double *se
 		  struct rama_err *e)
 {
 	struct rama_emu_result r;
-	int rc = rama_emu_result_gather(&r, m, e);
+	int rc = result_gather(&r, m, e);
 
 	m->together = rc == 0;
 	if (rc == 0 && m->team->rank == 0) {
@@ -405,7 +403,7 @@ static int report(struct rama_emu_emulation *m, struct rama_out *out, double *se
 		if (rc == 0)
 			rc = check_flaws(&r, e);
 	}
-	rama_emu_result_fini(&r);
+	result_fini(&r);
 	return rc;
 }
 
@@ -416,7 +414,7 @@ static void tick(void *ctx)
 	const struct rama_emu_emulation *m = ctx;
 	const struct rama_emu_tally *t = &m->books.rank;
 	double moved = (double)(t->bytes_read + t->bytes_written), planned = (double)m->planned;
-	double took = rama_emu_team_now() - t->first;
+	double took = rama_now() - t->first;
 	char line[200], a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN];
 
 	if (planned <= 0 || moved <= 0 || took <= 0)
@@ -470,14 +468,82 @@ static int run(const struct rama_emu_config *cfg, struct rama_emu_team *team, st
 	return rc;
 }
 
-int rama_emu(const struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_out *out,
-	     struct rama_err *e)
-{
-	return run(cfg, team, out, NULL, e);
-}
-
 int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team, double *seconds,
 		  struct rama_err *e)
 {
 	return run(cfg, team, NULL, seconds, e);
+}
+
+/* ---- from a program ------------------------------------------------------------------------- */
+
+static int to_file(const char *path, const struct rama_out *text, struct rama_err *e)
+{
+	struct rama_newfile f = { .fd = -1 };
+	int rc = rama_newfile_open(&f, path, e);
+
+	if (rc == 0)
+		rc = rama_newfile_write(&f, 0, text->buf, text->used, e);
+	if (rc == 0)
+		rc = rama_newfile_commit(&f, e);
+	rama_newfile_abort(&f);
+	return rc != 0 ? rama_err_prefix(e, "%s", path) : 0;
+}
+
+/* ---- how far it is, on a terminal ----------------------------------------------------------- */
+
+struct line {
+	double began, delay;
+	bool drawn;
+};
+
+static void draw(void *ctx, const char *text)
+{
+	struct line *l = ctx;
+
+	if (rama_now() - l->began < l->delay)
+		return;
+	l->drawn = true;
+	dprintf(STDERR_FILENO, "\r\033[K%s", text);
+}
+
+static void watch(struct rama_emu_config *cfg, const struct rama_emu_team *team, struct line *l)
+{
+	const char *delay = getenv(rama_tab_settings[RAMA_TAB_SET_PROGRESS].variable);
+
+	*l = (struct line){ .began = rama_now() };
+	l->delay = strtod(delay != NULL ? delay : rama_tab_settings[RAMA_TAB_SET_PROGRESS].preset,
+			  NULL);
+	if (team->rank != 0 || rama_emu_config_flag(cfg, RAMA_EMU_P_quiet) ||
+	    !isatty(STDERR_FILENO))
+		return;
+	cfg->progress = draw;
+	cfg->progress_ctx = l;
+}
+
+int rama_emu_session_run(struct rama_emu_config *cfg, struct rama_emu_team *team,
+			 struct rama_err *e)
+{
+	const char *path = rama_emu_config_text(cfg, RAMA_EMU_P_output);
+	struct line line;
+	struct rama_err lost = { 0 };
+	struct rama_out out;
+	int rc, shown = 0;
+
+	rama_out_init(&out, NULL, NULL);
+	watch(cfg, team, &line);
+	rc = run(cfg, team, &out, NULL, e);
+	if (line.drawn)
+		dprintf(STDERR_FILENO, "\r\033[K");
+	/* also after an error: what there is of a result says more than none */
+	if (team->rank == 0 && out.used > 0 && out.error == 0)
+		shown = path[0] != '\0' && path[0] != '-'
+				? to_file(path, &out, &lost)
+				: rama_file_to_stdout(NULL, out.buf, out.used);
+	if (rc == 0 && out.error != 0)
+		rc = rama_err_set(e, out.error, "the result: %s", rama_err_text(out.error));
+	if (rc == 0 && shown != 0)
+		rc = rama_err_set(e, shown, "%s",
+				  lost.code != 0 ? lost.text : "standard output cannot be written");
+	rama_out_fini(&out);
+	return rc;
 }

@@ -55,7 +55,7 @@ struct rama_emu_emulation {
 	bool told;     /* the mode has written it itself, on rank 0 */
 };
 
-/* a mode: a row of modes.c */
+/* a mode: a row of emulate.c */
 struct rama_emu_mode {
 	const char *name, *doc;
 	bool needs_args; /* words after the mode */
@@ -87,26 +87,22 @@ struct rama_emu_result {
 	struct rama_emu_tally *rank;
 	struct rama_emu_tally *task;
 	struct rama_emu_file_book *file; /* next is not used */
-	uint32_t n_ranks, n_tasks, n_files, room_files;
+	uint32_t n_ranks, n_tasks, n_files;
+	size_t room_files;
 	struct rama_map by_name;     /* hash of a file's name -> its index */
 	struct rama_arena arena;     /* names of files */
 	struct rama_emu_span *spans; /* by start */
 	size_t n_spans;
 };
 
-/* The whole run. 0 if every byte moved (and, where asked for, was right); the result is printed
- * by rank 0. */
-int rama_emu(const struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_out *out,
-	     struct rama_err *e);
-
+/* Carries out the run; on rank 0 the result goes to standard output, or to --output, complete or
+ * not at all; how far it is is shown if standard error is a terminal. */
+int rama_emu_session_run(struct rama_emu_config *cfg, struct rama_emu_team *team,
+			 struct rama_err *e);
 /* The same without abort and result: for modes that run others. *seconds is set on rank 0. */
 int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team, double *seconds,
 		  struct rama_err *e);
 
-/* collects the books of all ranks; on rank 0 the result, elsewhere an empty one */
-int rama_emu_result_gather(struct rama_emu_result *r, struct rama_emu_emulation *m,
-			   struct rama_err *e);
-void rama_emu_result_fini(struct rama_emu_result *r);
 /* output.c */
 void rama_emu_result_text(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 			  struct rama_out *out);

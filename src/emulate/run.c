@@ -45,46 +45,6 @@ struct runner {
 
 /* ---- books ---------------------------------------------------------------------------------- */
 
-void rama_emu_tally_add(struct rama_emu_tally *to, const struct rama_emu_tally *x)
-{
-	bool fresh = to->last == 0;
-
-	to->reads += x->reads;
-	to->writes += x->writes;
-	to->opens += x->opens;
-	to->syncs += x->syncs;
-	to->waits += x->waits;
-	to->bytes_read += x->bytes_read;
-	to->bytes_written += x->bytes_written;
-	to->read_time += x->read_time;
-	to->write_time += x->write_time;
-	to->open_time += x->open_time;
-	to->sync_time += x->sync_time;
-	to->wait_time += x->wait_time;
-	to->compute_time += x->compute_time;
-	if (x->last != 0) {
-		to->first = fresh ? x->first : fmin(to->first, x->first);
-		to->last = fmax(to->last, x->last);
-	}
-	to->max_read = fmax(to->max_read, x->max_read);
-	to->max_write = fmax(to->max_write, x->max_write);
-	if (x->flaws.first >= 0 && to->flaws.first < 0) {
-		to->flaws.first = x->flaws.first;
-		to->flaws.first_kind = x->flaws.first_kind;
-		to->flaws.found_version = x->flaws.found_version;
-		to->flaws.found_offset = x->flaws.found_offset;
-	}
-	for (int i = 0; i < RAMA_EMU_FLAWS; i++)
-		to->flaws.bad[i] += x->flaws.bad[i];
-}
-
-void rama_emu_books_fini(struct rama_emu_books *b)
-{
-	free(b->task);
-	free(b->spans);
-	*b = (struct rama_emu_books){ 0 };
-}
-
 /* room for the books of one more task */
 static int open_book(struct runner *r, uint32_t task)
 {
@@ -102,20 +62,6 @@ static int open_book(struct runner *r, uint32_t task)
 	b->task = p;
 	b->n_tasks = n;
 	return 0;
-}
-
-void rama_emu_books_span(struct rama_emu_books *b, const struct rama_emu_span *s)
-{
-	if (b->n_spans == b->room_spans) {
-		size_t room = b->room_spans == 0 ? 256 : 2 * b->room_spans;
-		struct rama_emu_span *p = reallocarray(b->spans, room, sizeof(*p));
-
-		if (p == NULL)
-			return;
-		b->spans = p;
-		b->room_spans = room;
-	}
-	b->spans[b->n_spans++] = *s;
 }
 
 static void span(struct runner *r, enum rama_emu_do what, double start, double end, uint64_t bytes)
@@ -233,7 +179,7 @@ static void finish_at(struct runner *r, struct slot *s, double start, double end
 
 static void finish(void *ctx, void *tag, double seconds)
 {
-	double end = rama_emu_team_now();
+	double end = rama_now();
 
 	finish_at(ctx, tag, end - seconds, end);
 }
@@ -320,7 +266,7 @@ static int move(struct runner *r, const struct rama_emu_step *step)
 	s->read = step->what == RAMA_EMU_DO_READ;
 	if (!s->read && !r->opt->no_fill)
 		rama_emu_pattern_fill(&u->pattern, s->buf, (size_t)s->length, s->offset);
-	start = rama_emu_team_now();
+	start = rama_now();
 	if (start - r->looked > LOOK_EVERY) {
 		r->looked = start;
 		rc = rama_emu_team_look(r->team, r->e);
@@ -333,7 +279,7 @@ static int move(struct runner *r, const struct rama_emu_step *step)
 	rc = s->read ? g->read(u->handle, s->buf, (size_t)s->length, s->offset, s, r->e)
 		     : g->write(u->handle, s->buf, (size_t)s->length, s->offset, s, r->e);
 	if (rc == 0 && g->reap == NULL)
-		finish_at(r, s, start, rama_emu_team_now());
+		finish_at(r, s, start, rama_now());
 	return rc;
 }
 
@@ -454,13 +400,13 @@ static int wait_for(struct runner *r, const struct rama_emu_step *step)
 	struct rama_emu_unit *u = step->unit;
 	double limit = step->seconds > 0 ? step->seconds : r->opt->timeout;
 	int64_t size = engine_of(r, u)->container ? -1 : u->size;
-	double until = rama_emu_team_now() + (step->strict ? limit : 0), left = 0;
+	double until = rama_now() + (step->strict ? limit : 0), left = 0;
 	int rc;
 
 	if (engine_of(r, u)->no_files)
 		return 0;
 	do {
-		left = until - rama_emu_team_now();
+		left = until - rama_now();
 		rc = rama_emu_wait_file(u->path, size, fmax(0, fmin(left, REST)), r->e);
 		if (rc == 0)
 			rc = rama_emu_team_look(r->team, r->e);
@@ -479,7 +425,7 @@ static int wait_for(struct runner *r, const struct rama_emu_step *step)
 
 static void *spin(void *until)
 {
-	while (rama_emu_team_now() < *(const double *)until)
+	while (rama_now() < *(const double *)until)
 		;
 	return NULL;
 }
@@ -500,16 +446,16 @@ static void spin_on(double until, int64_t cores)
 
 static int compute(const struct runner *r, double seconds, int64_t cores)
 {
-	double until = rama_emu_team_now() + seconds, part;
+	double until = rama_now() + seconds, part;
 	struct timespec t;
 	int rc = 0;
 
-	while (rc == 0 && (seconds = until - rama_emu_team_now()) > 0) {
+	while (rc == 0 && (seconds = until - rama_now()) > 0) {
 		part = fmin(seconds, REST);
 		t.tv_sec = (time_t)part;
 		t.tv_nsec = (long)(1e9 * (part - (double)t.tv_sec));
 		if (r->opt->spin)
-			spin_on(rama_emu_team_now() + part, cores);
+			spin_on(rama_now() + part, cores);
 		else
 			nanosleep(&t, NULL);
 		if (seconds > REST)
@@ -573,20 +519,20 @@ static int do_step(struct runner *r, struct rama_emu_step *s)
 	if (s->what == RAMA_EMU_DO_BEGIN) {
 		r->task = s->task;
 		r->iteration = (uint32_t)s->offset;
-		r->began = rama_emu_team_now();
+		r->began = rama_now();
 		return open_book(r, s->task);
 	}
 	if (s->what == RAMA_EMU_DO_END) {
-		span(r, RAMA_EMU_DO_END, r->began, rama_emu_team_now(), 0);
+		span(r, RAMA_EMU_DO_END, r->began, rama_now(), 0);
 		return 0;
 	}
 	if (s->what == RAMA_EMU_DO_WRITE || s->what == RAMA_EMU_DO_READ)
 		return s->length > 0 || in_step(s->unit->handle) ? move(r, s) : 0;
 	if (s->what == RAMA_EMU_DO_OPEN && r->opt->cold && (s->flags & RAMA_EMU_OPEN_WRITE) == 0)
 		rama_emu_drop_cache(s->unit->path);
-	start = rama_emu_team_now();
+	start = rama_now();
 	rc = act(r, s);
-	book(r, s, start, rama_emu_team_now());
+	book(r, s, start, rama_now());
 	return rc;
 }
 

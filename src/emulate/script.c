@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* ---- walks ---------------------------------------------------------------------------------- */
 
 /* all * part / parts, without a product that overflows */
@@ -117,16 +119,9 @@ void rama_emu_script_clear(struct rama_emu_script *s)
 
 static struct rama_emu_line *add(struct rama_emu_script *s)
 {
-	if (s->n == s->room) {
-		size_t room = s->room == 0 ? 32 : 2 * s->room;
-		struct rama_emu_line *p = reallocarray(s->lines, room, sizeof(*p));
-
-		if (p == NULL) {
-			s->error = RAMA_EMEMORY;
-			return NULL;
-		}
-		s->lines = p;
-		s->room = room;
+	if (!RAMA_GROW(s->lines, s->room, s->n + 1)) {
+		s->error = RAMA_EMEMORY;
+		return NULL;
 	}
 	s->lines[s->n] = (struct rama_emu_line){ 0 };
 	return &s->lines[s->n++];

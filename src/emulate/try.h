@@ -9,7 +9,6 @@
 #define RAMA_EMU_TRY_MOST 1000
 
 enum rama_emu_verdict { RAMA_EMU_CANNOT_TELL, RAMA_EMU_BETTER, RAMA_EMU_WORSE };
-extern const char *const rama_emu_verdict_name[];
 
 struct rama_emu_comparison {
 	double median[2];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "index/import_parts.h"
 
 #define CHUNK (256u << 10)
@@ -30,16 +31,9 @@ static int fill(struct lines *l)
 		l->n -= l->at;
 		l->at = 0;
 	}
-	if (l->room - l->n < CHUNK) {
-		size_t room = l->room == 0 ? 2 * CHUNK : 2 * l->room;
-		char *buf = realloc(l->buf, room);
-
-		if (buf == NULL)
-			return rama_err_set(l->im->e, RAMA_EMEMORY, "%s: no memory to import it",
-					    l->im->src->name);
-		l->buf = buf;
-		l->room = room;
-	}
+	if (!RAMA_GROW(l->buf, l->room, l->n + CHUNK))
+		return rama_err_set(l->im->e, RAMA_EMEMORY, "%s: no memory to import it",
+				    l->im->src->name);
 	got = l->im->src->read(l->im->src->from, l->buf + l->n, CHUNK, l->im->e);
 	if (got < 0)
 		return (int)got;

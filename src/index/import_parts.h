@@ -31,7 +31,8 @@ struct rama_index_import_stream {
 	struct rama_index_import_stream *next; /* of the same hash */
 	uint64_t hash, first, lost;
 	int64_t rank;
-	uint32_t tid, n, room, n_whats, room_whats;
+	uint32_t tid, n, n_whats;
+	size_t room, room_whats;
 	struct rama_wire_event *event;
 	struct rama_wire_what *what;
 	/* of the process; texts are owned, NULL: not known */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/siphash.h"
 #include "index/import_parts.h"
 #include "wire/columns.h"
@@ -194,7 +195,7 @@ static int add_stream(struct rama_index_import *im, const struct rama_index_impo
 		      const struct rama_wire_segment_key *k, uint64_t hash,
 		      struct rama_index_import_bad *bad)
 {
-	struct rama_index_import_stream *s, **list;
+	struct rama_index_import_stream *s;
 	uint64_t *at;
 	bool fresh;
 
@@ -203,15 +204,8 @@ static int add_stream(struct rama_index_import *im, const struct rama_index_impo
 			 "there are more processes in this file than can be followed");
 		return 1;
 	}
-	if (im->n_streams == im->room_streams) {
-		size_t room = im->room_streams == 0 ? 64 : im->room_streams * 2;
-
-		if ((list = realloc(im->stream,
-				    room * sizeof(struct rama_index_import_stream *))) == NULL)
-			return no_memory(im);
-		im->stream = list;
-		im->room_streams = room;
-	}
+	if (!RAMA_GROW(im->stream, im->room_streams, im->n_streams + 1))
+		return no_memory(im);
 	if ((at = rama_map_put(&im->find, hash, &fresh)) == NULL ||
 	    (s = calloc(1, sizeof(*s))) == NULL)
 		return no_memory(im);
@@ -314,21 +308,13 @@ static int flush_all(struct rama_index_import *im)
 /* row of the stream's table of calls; -1: no memory, -2: it is full */
 static int find_what(struct rama_index_import_stream *s, const struct rama_wire_what *w)
 {
-	struct rama_wire_what *table;
-
 	for (uint32_t i = 0; i < s->n_whats; i++)
 		if (memcmp(&s->what[i], w, sizeof(*w)) == 0)
 			return (int)i;
 	if (s->n_whats == RAMA_WIRE_BLOCK_WHATS)
 		return -2;
-	if (s->n_whats == s->room_whats) {
-		uint32_t room = s->room_whats == 0 ? 4 : s->room_whats * 2;
-
-		if ((table = realloc(s->what, room * sizeof(*table))) == NULL)
-			return -1;
-		s->what = table;
-		s->room_whats = room;
-	}
+	if (!RAMA_GROW(s->what, s->room_whats, s->n_whats + 1))
+		return -1;
 	s->what[s->n_whats] = *w;
 	return (int)s->n_whats++;
 }
@@ -336,7 +322,6 @@ static int find_what(struct rama_index_import_stream *s, const struct rama_wire_
 static int add_event(struct rama_index_import *im, struct rama_index_import_stream *s,
 		     const struct rama_index_import_event *x)
 {
-	struct rama_wire_event *list;
 	int what, rc;
 
 	if ((x->has_seq && x->seq != s->first + s->n) || s->n == RAMA_WIRE_BLOCK_EVENTS ||
@@ -350,14 +335,8 @@ static int add_event(struct rama_index_import *im, struct rama_index_import_stre
 			return rc;
 		what = find_what(s, &x->what);
 	}
-	if (s->n == s->room) {
-		uint32_t room = s->room == 0 ? 8 : s->room * 2;
-
-		if ((list = realloc(s->event, room * sizeof(*list))) == NULL)
-			return no_memory(im);
-		s->event = list;
-		s->room = room;
-	}
+	if (!RAMA_GROW(s->event, s->room, s->n + 1))
+		return no_memory(im);
 	if (what < 0)
 		return no_memory(im);
 	s->tid = x->tid;

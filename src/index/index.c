@@ -210,7 +210,7 @@ static int hash_file(struct rama_index_indexed *x, struct rama_err *e)
 	if (hash == NULL || buf == NULL) {
 		free(hash);
 		free(buf);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	for (size_t i = 0; rc == 0 && i < pieces; i++) {
 		uint64_t at = (uint64_t)i * PIECE;
@@ -233,7 +233,7 @@ static int read_bytes(struct rama_index_indexed *x, struct rama_err *e)
 
 	x->bytes = malloc((size_t)src->size + 1);
 	if (x->bytes == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	rc = src->size > 0 ? src->read(src->ctx, 0, x->bytes, (size_t)src->size, e) : 0;
 	if (rc == 0)
 		x->row.hash = hash_bytes(x->bytes, (size_t)src->size);

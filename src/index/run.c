@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/now.h"
+
 #define BATCH_LOGS 64
 #define BATCH_BYTES (32u << 20) /* of logs that are kept until they are committed */
 #define BATCH_SECONDS 0.25	/* that a log waits for others */
@@ -52,14 +54,6 @@ struct work {
 	unsigned threads;
 };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void doze(double s)
 {
 	struct timespec t = { (time_t)s, (long)((s - (double)(time_t)s) * 1e9) };
@@ -84,7 +78,7 @@ static void read_item(struct item *it, const struct rama_index_options *opt)
 {
 	it->e = (struct rama_err){ 0 };
 	if (rama_index_indexed_file(&it->x, it->path, NULL, opt, &it->e) != 0 && it->e.code == 0)
-		rama_err_set(&it->e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		rama_err_no_memory(&it->e);
 }
 
 static void *reader(void *ctx)
@@ -164,13 +158,13 @@ static int put_items(struct rama_index_run *r, struct item **it, size_t n, struc
 /* ... as often as it takes, while the store says that it may help */
 static int put_patiently(struct rama_index_run *r, struct item **it, size_t n, struct rama_err *e)
 {
-	double end = now() + PATIENCE, wait = 0.05;
+	double end = rama_now() + PATIENCE, wait = 0.05;
 	int rc;
 
 	for (;;) {
 		*e = (struct rama_err){ 0 };
 		rc = put_items(r, it, n, e);
-		if (rc == 0 || !rama_store_temporary(r->store) || now() > end || stopped(r))
+		if (rc == 0 || !rama_store_temporary(r->store) || rama_now() > end || stopped(r))
 			return rc;
 		doze(wait);
 		wait = wait < 2 ? wait * 2 : 2;
@@ -237,10 +231,11 @@ static int take(struct work *w, struct item *it, struct rama_err *e)
 		return 0;
 	}
 	if (b->n == 0)
-		b->since = now();
+		b->since = rama_now();
 	b->item[b->n++] = it;
 	b->bytes += it->x.row.size < BATCH_BYTES ? (size_t)it->x.row.size : BATCH_BYTES;
-	return b->n == BATCH_LOGS || b->bytes >= BATCH_BYTES || now() - b->since > BATCH_SECONDS
+	return b->n == BATCH_LOGS || b->bytes >= BATCH_BYTES ||
+			       rama_now() - b->since > BATCH_SECONDS
 		       ? flush(w, e)
 		       : 0;
 }
@@ -274,7 +269,7 @@ static int put_all(struct work *w, struct rama_err *e)
 		struct item *it = next_item(w);
 
 		if (it == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 		if (w->threads == 0) { /* none could be started */
 			it->path = w->q.path[i];
 			read_item(it, w->q.opt);
@@ -292,7 +287,7 @@ static int choose(struct rama_index_run *r, struct queue *q, const char *const *
 {
 	q->path = calloc(n + 1, sizeof(*q->path));
 	if (q->path == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	for (size_t i = 0; i < n && !stopped(r); i++) {
 		struct stat st;
 		int has = 0;
@@ -331,11 +326,11 @@ static int start(struct work *w, unsigned threads, struct rama_err *e)
 	q->slot = calloc(q->slots + 1, sizeof(struct item *));
 	w->spare = calloc(q->slots + BATCH_LOGS + 1, sizeof(struct item *));
 	if (q->slot == NULL || w->spare == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	for (size_t i = 0; i < q->slots; i++) {
 		q->slot[i] = calloc(1, sizeof(**q->slot));
 		if (q->slot[i] == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 		q->slot[i]->x.file.fd = -1;
 	}
 	while (w->threads < threads && pthread_create(&w->thread[w->threads], NULL, reader, q) == 0)
@@ -373,7 +368,7 @@ int rama_index_run(struct rama_index_run *r, const char *const *paths, size_t n,
 	int rc;
 
 	if (w == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	w->run = r;
 	w->q.opt = &r->opt;
 	pthread_mutex_init(&w->q.lock, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* index_run.h: many logs into the store. Threads read and diagnose; the caller's thread puts, in
+/* run.h: many logs into the store. Threads read and diagnose; the caller's thread puts, in
  * batches and in the order of the list, so that the store is the same whatever the number of
  * threads. Memory is bounded by the number of threads, not of logs. */
 #ifndef RAMA_INDEX_RUN_H

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "base/now.h"
 #include "base/map.h"
 
 /* seconds without a change after which a file that nobody closed before us is complete */
@@ -39,7 +41,7 @@ struct rama_index_watch {
 	char **dirs;
 	size_t n_dirs, room_dirs;
 	struct root *roots;
-	size_t n_roots;
+	size_t n_roots, room_roots;
 	struct waiting *wait; /* files that may not be complete */
 	size_t n_wait, room_wait;
 	const char **ready; /* given to the caller */
@@ -49,33 +51,6 @@ struct rama_index_watch {
 	void (*tell)(void *ctx, const char *path, const char *line);
 	void *ctx;
 };
-
-static double now(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int no_memory(struct rama_err *e)
-{
-	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-}
-
-/* room for one more; the new array, or NULL */
-static void *grow(void *array, size_t n, size_t *room, size_t element)
-{
-	size_t more = *room == 0 ? 64 : *room * 2;
-	void *p;
-
-	if (n < *room)
-		return array;
-	p = realloc(array, more * element);
-	if (p != NULL)
-		*room = more;
-	return p;
-}
 
 static bool is_log(const char *name)
 {
@@ -89,14 +64,10 @@ static bool is_log(const char *name)
 /* path is taken over */
 static int wait_for(struct rama_index_watch *w, char *path, double due, struct rama_err *e)
 {
-	struct waiting *bigger =
-		path == NULL ? NULL : grow(w->wait, w->n_wait, &w->room_wait, sizeof(*bigger));
-
-	if (bigger == NULL) {
+	if (path == NULL || !RAMA_GROW(w->wait, w->room_wait, w->n_wait + 1)) {
 		free(path);
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	}
-	w->wait = bigger;
 	w->wait[w->n_wait++] = (struct waiting){ path, due };
 	return 0;
 }
@@ -104,12 +75,15 @@ static int wait_for(struct rama_index_watch *w, char *path, double due, struct r
 /* seconds until it will have been still long enough; 0: it is */
 static double unsettled(const char *path)
 {
+	struct timespec now;
 	struct stat st;
 	double age;
 
 	if (stat(path, &st) != 0)
 		return 0;
-	age = now(CLOCK_REALTIME) - ((double)st.st_mtim.tv_sec + 1e-9 * (double)st.st_mtim.tv_nsec);
+	clock_gettime(CLOCK_REALTIME, &now);
+	age = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec -
+	      ((double)st.st_mtim.tv_sec + 1e-9 * (double)st.st_mtim.tv_nsec);
 	return age >= 0 && age < SETTLE ? SETTLE - age : 0;
 }
 
@@ -117,19 +91,15 @@ bool rama_index_watch_defer(struct rama_index_watch *w, const char *path)
 {
 	double left = unsettled(path);
 
-	return left > 0 && wait_for(w, strdup(path), now(CLOCK_MONOTONIC) + left, NULL) == 0;
+	return left > 0 && wait_for(w, strdup(path), rama_now() + left, NULL) == 0;
 }
 
 static int make_ready(struct rama_index_watch *w, char *path, struct rama_err *e)
 {
-	const char **bigger =
-		path == NULL ? NULL : grow(w->ready, w->n_ready, &w->room_ready, sizeof(*bigger));
-
-	if (bigger == NULL) {
+	if (path == NULL || !RAMA_GROW(w->ready, w->room_ready, w->n_ready + 1)) {
 		free(path);
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	}
-	w->ready = bigger;
 	w->ready[w->n_ready++] = path;
 	return 0;
 }
@@ -137,7 +107,7 @@ static int make_ready(struct rama_index_watch *w, char *path, struct rama_err *e
 /* those whose time has come; `next`: when the next one is due */
 static int settle(struct rama_index_watch *w, double *next, struct rama_err *e)
 {
-	double t = now(CLOCK_MONOTONIC);
+	double t = rama_now();
 	size_t kept = 0;
 	int rc = 0;
 
@@ -187,14 +157,14 @@ static void give_up(struct rama_index_watch *w, const char *path, int why)
 			 why == ENOSPC ? "fs.inotify.max_user_watches is used up" : strerror(why),
 			 (int)RESCAN);
 		w->tell(w->ctx, path, line);
-		w->rescan = now(CLOCK_MONOTONIC) + RESCAN;
+		w->rescan = rama_now() + RESCAN;
 	}
 	w->polling = true;
 }
 
 static int watch_dir(struct rama_index_watch *w, const char *path, int *wd, struct rama_err *e)
 {
-	char *copy, **bigger;
+	char *copy;
 	uint64_t *at;
 	bool fresh = true;
 
@@ -211,12 +181,10 @@ static int watch_dir(struct rama_index_watch *w, const char *path, int *wd, stru
 		w->dirs[*at] = copy;
 		return 0;
 	}
-	bigger = at != NULL ? grow(w->dirs, w->n_dirs, &w->room_dirs, sizeof(*bigger)) : NULL;
-	if (bigger == NULL) {
+	if (at == NULL || !RAMA_GROW(w->dirs, w->room_dirs, w->n_dirs + 1)) {
 		free(copy);
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	}
-	w->dirs = bigger;
 	w->dirs[w->n_dirs] = copy;
 	*at = w->n_dirs++;
 	return 0;
@@ -234,14 +202,14 @@ static int watch_tree(struct rama_index_watch *w, const char *top, bool list, in
 
 	*top_wd = -1;
 	if (t == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	while (rc == 0 && (f = fts_read(t)) != NULL) {
 		if (f->fts_info == FTS_D) {
 			rc = watch_dir(w, f->fts_path, &wd, e);
 			if (f->fts_level == FTS_ROOTLEVEL)
 				*top_wd = wd;
 		} else if (list && f->fts_info == FTS_F && is_log(f->fts_name)) {
-			rc = wait_for(w, strdup(f->fts_path), now(CLOCK_MONOTONIC), e);
+			rc = wait_for(w, strdup(f->fts_path), rama_now(), e);
 		}
 	}
 	fts_close(t);
@@ -267,19 +235,16 @@ static bool is_remote(const char *path)
 
 int rama_index_watch_add(struct rama_index_watch *w, const char *root, struct rama_err *e)
 {
-	struct root *bigger = realloc(w->roots, (w->n_roots + 1) * sizeof(*bigger));
 	char *copy = strdup(root);
 
-	if (bigger != NULL)
-		w->roots = bigger;
-	if (bigger == NULL || copy == NULL) {
+	if (copy == NULL || !RAMA_GROW(w->roots, w->room_roots, w->n_roots + 1)) {
 		free(copy);
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	}
 	w->roots[w->n_roots] = (struct root){ copy, -1, is_remote(root) };
 	if (w->roots[w->n_roots].poll && !w->polling) {
 		w->polling = true;
-		w->rescan = now(CLOCK_MONOTONIC) + RESCAN;
+		w->rescan = rama_now() + RESCAN;
 	}
 	return watch_tree(w, root, false, &w->roots[w->n_roots++].wd, e);
 }
@@ -297,7 +262,7 @@ static int look_for_roots(struct rama_index_watch *w, struct rama_err *e)
 			continue;
 		rc = watch_tree(w, r->path, true, &r->wd, e);
 		if (r->wd < 0)
-			w->retry = now(CLOCK_MONOTONIC) + RETRY;
+			w->retry = rama_now() + RETRY;
 	}
 	return rc;
 }
@@ -309,7 +274,7 @@ static void lost_watch(struct rama_index_watch *w, int wd)
 	for (size_t i = 0; i < w->n_roots; i++)
 		if (w->roots[i].wd == wd) {
 			w->roots[i].wd = -1;
-			w->retry = now(CLOCK_MONOTONIC) + RETRY;
+			w->retry = rama_now() + RETRY;
 		}
 }
 
@@ -329,7 +294,7 @@ static int heard(struct rama_index_watch *w, const struct inotify_event *ev, str
 		return 0;
 	path = join(w->dirs[*at], ev->name);
 	if (path == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	if (ev->mask & IN_ISDIR) {
 		if (ev->mask & (IN_CREATE | IN_MOVED_TO))
 			rc = watch_tree(w, path, true, &wd, e);
@@ -339,7 +304,7 @@ static int heard(struct rama_index_watch *w, const struct inotify_event *ev, str
 	if (ev->mask & (IN_CLOSE_WRITE | IN_MOVED_TO))
 		return make_ready(w, path, e);
 	/* created: closed later, or a second name of a file that is complete */
-	return wait_for(w, path, now(CLOCK_MONOTONIC) + SETTLE, e);
+	return wait_for(w, path, rama_now() + SETTLE, e);
 }
 
 static int hear(struct rama_index_watch *w, struct rama_err *e)
@@ -361,7 +326,7 @@ static int hear(struct rama_index_watch *w, struct rama_err *e)
 
 static int until(double when, int wait_ms)
 {
-	double left = (when - now(CLOCK_MONOTONIC)) * 1000;
+	double left = (when - rama_now()) * 1000;
 	int ms = left <= 0 ? 0 : left > 1e6 ? 1000000 : (int)left + 1;
 
 	return wait_ms < 0 || ms < wait_ms ? ms : wait_ms;
@@ -389,13 +354,13 @@ int rama_index_watch_wait(struct rama_index_watch *w, int wait_ms, const sigset_
 	}
 	if (rc == 0)
 		rc = hear(w, e);
-	if (rc == 0 && w->retry > 0 && w->retry <= now(CLOCK_MONOTONIC))
+	if (rc == 0 && w->retry > 0 && w->retry <= rama_now())
 		rc = look_for_roots(w, e);
 	if (rc == 0)
 		rc = settle(w, &next, e);
-	if (w->polling && w->rescan <= now(CLOCK_MONOTONIC)) {
+	if (w->polling && w->rescan <= rama_now()) {
 		w->again = true;
-		w->rescan = now(CLOCK_MONOTONIC) + RESCAN;
+		w->rescan = rama_now() + RESCAN;
 	}
 	*again = w->again;
 	w->again = false;
@@ -411,7 +376,7 @@ int rama_index_watch_open(struct rama_index_watch **made,
 	struct rama_index_watch *w = calloc(1, sizeof(*w));
 
 	if (w == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	w->tell = tell;
 	w->ctx = ctx;
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* index_watch.h: directory trees, watched for logs that become complete: closed by their writer
+/* watch.h: directory trees, watched for logs that become complete: closed by their writer
  * or renamed into place. Directories that come later are watched too. Where the kernel cannot
  * tell (network file systems, no watches left, too much at once) the caller is asked to list the
  * trees again. */

@@ -7,25 +7,71 @@
 #include <string.h>
 
 #include "core/recordid.h"
-#include "job/parts.h"
+#include "job/work.h"
 
-#define LEAST 256 /* elements that an array begins with */
+/* ---- mounts --------------------------------------------------------------------------------- */
+/* The file systems that files are on. */
 
-int rama_job_room(void *array, size_t n, size_t *room, size_t element)
+static int find(struct rama_job_view *v, const struct rama_log_mount *m, int *mount)
 {
-	size_t more = *room == 0 ? LEAST : 2 * *room;
-	void *p;
+	struct rama_job_view_mount new = { 0 };
 
-	if (n < *room)
-		return 0;
-	memcpy(&p, array, sizeof(p)); /* whatever kind of pointer it is */
-	p = more > SIZE_MAX / element ? NULL : realloc(p, more * element);
-	if (p == NULL)
+	for (size_t i = 0; i < v->n_mounts; i++) {
+		if (strcmp(v->mounts[i].path, m->path) == 0 &&
+		    strcmp(v->mounts[i].type, m->type) == 0) {
+			*mount = (int)i;
+			return 0;
+		}
+	}
+	new.path = rama_arena_text(&v->arena, m->path, strlen(m->path));
+	new.type = rama_arena_text(&v->arena, m->type, strlen(m->type));
+	if (new.path == NULL || new.type == NULL ||
+	    !RAMA_GROW(v->mounts, v->work->mounts_room, v->n_mounts + 1))
 		return RAMA_EMEMORY;
-	memcpy(array, &p, sizeof(p));
-	*room = more;
+	*mount = (int)v->n_mounts;
+	v->mounts[v->n_mounts++] = new;
 	return 0;
 }
+
+/* Longest first; whole parts of the path have to fit: /scratch2/x is not on /scratch. */
+static const struct rama_log_mount *mount_of(const struct rama_log *log, const char *name)
+{
+	for (size_t i = 0; i < log->n_mounts; i++) {
+		const struct rama_log_mount *m = &log->mounts[i];
+		size_t n = m->path_len;
+
+		if (n > 0 && strncmp(m->path, name, n) == 0 &&
+		    (m->path[n - 1] == '/' || name[n] == '/' || name[n] == '\0'))
+			return m;
+	}
+	return NULL;
+}
+
+/* Files of one directory come together and are on one file system. */
+static int file_mount(struct rama_job_view *v, const char *name, int *mount)
+{
+	struct rama_job_view_work *k = v->work;
+	const char *slash = strrchr(name, '/');
+	size_t n = slash != NULL ? (size_t)(slash - name) : 0;
+	const struct rama_log_mount *m;
+	int rc = 0;
+
+	if (k->last_dir != NULL && slash != NULL && n == k->last_dir_len &&
+	    memcmp(name, k->last_dir, n) == 0) {
+		*mount = k->last_mount;
+		return 0;
+	}
+	m = mount_of(k->log, name);
+	*mount = -1;
+	if (m != NULL)
+		rc = find(v, m, mount);
+	k->last_dir = slash != NULL ? name : NULL;
+	k->last_dir_len = n;
+	k->last_mount = *mount;
+	return rc;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
 
 /* the log's name for an id, copied; or one made of the id */
 static const char *name_of(struct rama_job_view *v, uint64_t id, bool *named)
@@ -50,7 +96,7 @@ static int add_file(struct rama_job_view *v, uint64_t id, const char *name, bool
 {
 	struct rama_job_view_file *f;
 
-	if (rama_job_room(&v->files, v->n_files, &v->work->files_room, sizeof(*f)) != 0)
+	if (!RAMA_GROW(v->files, v->work->files_room, v->n_files + 1))
 		return RAMA_EMEMORY;
 	f = &v->files[v->n_files];
 	*f = (struct rama_job_view_file){ .id = id,
@@ -66,7 +112,7 @@ static int add_file(struct rama_job_view *v, uint64_t id, const char *name, bool
 					  .least_written = -1,
 					  .most_read = -1,
 					  .least_read = -1 };
-	if (named && !f->pseudo && rama_job_view_mount_of(v, name, &f->mount) != 0)
+	if (named && !f->pseudo && file_mount(v, name, &f->mount) != 0)
 		return RAMA_EMEMORY;
 	v->n_files++;
 	return 0;
@@ -126,8 +172,7 @@ int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer,
 		return RAMA_EMEMORY;
 	if (fresh) {
 		p.name = name_of(v, p.id, &named);
-		if (p.name == NULL ||
-		    rama_job_room(&v->parts, v->n_parts, &k->parts_room, sizeof(p)) != 0)
+		if (p.name == NULL || !RAMA_GROW(v->parts, k->parts_room, v->n_parts + 1))
 			return RAMA_EMEMORY;
 		if (file == 0 && named)
 			file = file_by_name(v, p.name);
@@ -148,7 +193,7 @@ const struct rama_job_view_file *rama_job_view_file_of(const struct rama_job_vie
 	return at != NULL ? &v->files[*at] : NULL;
 }
 
-/* ---- what follows from all records ----------------------------------------------------------- */
+/* ---- what follows from all records ---------------------------------------------------------- */
 
 static const char *const begins[RAMA_JOB_BEGINS] = { "F_OPEN_START_TIMESTAMP",
 						     "F_READ_START_TIMESTAMP",
@@ -343,4 +388,165 @@ size_t rama_job_view_log_user(const char *path, const char **user)
 		id = strstr(id + 1, "_id");
 	*user = name;
 	return id != NULL && n > 0 && id > name + n ? n : 0;
+}
+
+/* ---- groups --------------------------------------------------------------------------------- */
+/* Files whose names differ in numbers only are one group: out.0001.h5, out.0002.h5
+ * become out.####.h5. */
+
+/* File by which a group is named, and what is known of its numbers: bit per number, of the first
+ * 64 in the name. */
+struct first {
+	uint32_t file;
+	uint64_t differs; /* is another in other files */
+	uint64_t uneven;  /* ... and with more or fewer digits */
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* each run of digits as one '#'; its length, which is at most that of the name */
+static size_t folded(const char *name, char *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; name[i] != '\0'; i++)
+		if (!is_digit(name[i]))
+			to[n++] = name[i];
+		else if (i == 0 || !is_digit(name[i - 1]))
+			to[n++] = '#';
+	return n;
+}
+
+static size_t longest(const struct rama_job_view *v)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < v->n_files; i++) {
+		size_t n = strlen(v->files[i].name);
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+/* the digits at the start of a text */
+static size_t digits(const char *text)
+{
+	size_t n = 0;
+
+	while (is_digit(text[n]))
+		n++;
+	return n;
+}
+
+/* both names are the same but for their numbers */
+static void compare(struct first *first, const char *a, const char *b)
+{
+	for (unsigned number = 0; *a != '\0' && *b != '\0';) {
+		size_t m = digits(a), n = digits(b);
+
+		if (m > 0 && n > 0) {
+			uint64_t bit = number < 64 ? 1ull << number : 0;
+
+			if (m != n || memcmp(a, b, n) != 0)
+				first->differs |= bit;
+			if (m != n)
+				first->uneven |= bit;
+			number++;
+		}
+		a += m > 0 ? m : 1;
+		b += n > 0 ? n : 1;
+	}
+}
+
+static void join(struct rama_job_view *v, uint32_t file, struct first *first, uint32_t group)
+{
+	struct rama_job_view_group *g = &v->groups[group];
+	struct rama_job_view_file *f = &v->files[file];
+
+	f->group = group;
+	g->files++;
+	rama_job_io_add(&g->io, &f->io);
+	if (g->files > 1)
+		compare(&first[group], v->files[first[group].file].name, f->name);
+}
+
+/* numbers that differ become '#', one for each digit or, if their lengths differ, a single one */
+static size_t pattern(const struct first *first, const char *name, char *to)
+{
+	unsigned number = 0;
+	size_t n = 0;
+
+	while (*name != '\0') {
+		size_t m = digits(name);
+		uint64_t bit = m > 0 && number < 64 ? 1ull << number : 0;
+
+		number += m > 0;
+		if (first->uneven & bit) {
+			to[n++] = '#';
+		} else if (first->differs & bit) {
+			memset(to + n, '#', m);
+			n += m;
+		} else {
+			memcpy(to + n, name, m > 0 ? m : 1);
+			n += m > 0 ? m : 1;
+		}
+		name += m > 0 ? m : 1;
+	}
+	return n;
+}
+
+static int name_group(struct rama_job_view *v, struct rama_job_view_group *g,
+		      const struct first *first, char *buf)
+{
+	const char *name = v->files[first->file].name;
+
+	g->pattern =
+		g->files == 1 ? name : rama_arena_text(&v->arena, buf, pattern(first, name, buf));
+	return g->pattern != NULL ? 0 : RAMA_EMEMORY;
+}
+
+static int make(struct rama_job_view *v, struct rama_map *by_name, struct first *first, char *buf)
+{
+	for (uint32_t i = 0; i < v->n_files; i++) {
+		/* a name that is only an id stands for itself */
+		size_t n = v->files[i].named ? folded(v->files[i].name, buf) : 0;
+		uint64_t key = n > 0 ? rama_core_record_id(buf, n) : v->files[i].id;
+		bool fresh;
+		uint64_t *at;
+
+		if (v->files[i].pseudo || v->files[i].unopened)
+			continue;
+		at = rama_map_put(by_name, key, &fresh);
+		if (at == NULL)
+			return RAMA_EMEMORY;
+		if (fresh) {
+			*at = v->n_groups;
+			first[v->n_groups++] = (struct first){ .file = i };
+		}
+		join(v, i, first, (uint32_t)*at);
+	}
+	for (size_t i = 0; i < v->n_groups; i++)
+		if (name_group(v, &v->groups[i], &first[i], buf) != 0)
+			return RAMA_EMEMORY;
+	return 0;
+}
+
+int rama_job_view_groups_finish(struct rama_job_view *v)
+{
+	struct rama_map by_name = { 0 };
+	struct first *first = calloc(v->n_files + 1, sizeof(*first));
+	char *buf = malloc(longest(v) + 1);
+	int rc;
+
+	v->groups = calloc(v->n_files + 1, sizeof(*v->groups));
+	rc = first != NULL && buf != NULL && v->groups != NULL ? make(v, &by_name, first, buf)
+							       : RAMA_EMEMORY;
+	rama_map_fini(&by_name);
+	free(first);
+	free(buf);
+	return rc;
 }

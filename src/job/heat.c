@@ -166,7 +166,7 @@ int rama_job_view_heat_maps(struct rama_job_view *v)
 	return bad != 0 ? bad : rc;
 }
 
-/* ---- what is shown --------------------------------------------------------------------------- */
+/* ---- what is shown -------------------------------------------------------------------------- */
 
 static double *copied(struct rama_job_view *v, const double *from, size_t n)
 {

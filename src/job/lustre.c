@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/parts.h"
+#include "job/work.h"
 
 #define OSTS_MOST 4096 /* stripes of one file: Lustre has 2000 at most */
 
@@ -110,7 +110,7 @@ int rama_job_view_stripes(struct rama_job_view *v)
 	return bad != 0 ? bad : rc;
 }
 
-/* ---- targets --------------------------------------------------------------------------------- */
+/* ---- targets -------------------------------------------------------------------------------- */
 
 static int add_file(struct rama_job_view *v, struct rama_map *by_ost, size_t *room,
 		    const struct rama_job_view_file *f)
@@ -123,7 +123,7 @@ static int add_file(struct rama_job_view *v, struct rama_map *by_ost, size_t *ro
 		uint64_t *at = rama_map_put(by_ost, (uint64_t)f->stripes->osts[i], &fresh);
 		struct rama_job_view_ost *o;
 
-		if (at == NULL || rama_job_room(&v->osts, v->n_osts, room, sizeof(*o)) != 0)
+		if (at == NULL || !RAMA_GROW(v->osts, *room, v->n_osts + 1))
 			return RAMA_EMEMORY;
 		if (fresh) {
 			*at = v->n_osts;

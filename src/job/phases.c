@@ -6,6 +6,91 @@
 
 #include "job/times.h"
 
+/* ---- slots ---------------------------------------------------------------------------------- */
+/* When somebody was busy, from accesses in any order, in memory that does not depend on
+ * their number. */
+
+struct rama_job_slots *rama_job_slots_create(void)
+{
+	struct rama_job_slots *s = calloc(1, sizeof(*s));
+
+	for (unsigned i = 0; s != NULL && i < RAMA_JOB_SLOTS; i++)
+		s->first[i] = -1;
+	return s;
+}
+
+static unsigned slot(double t, double width)
+{
+	double i = t / width;
+
+	return i < RAMA_JOB_SLOTS ? (unsigned)i : RAMA_JOB_SLOTS - 1;
+}
+
+void rama_job_slots_add(struct rama_job_slots *s, double width, double start, double end)
+{
+	unsigned a = slot(start, width), b = slot(end, width);
+
+	s->open[a]++;
+	s->open[b + 1]--;
+	if (s->first[a] < 0 || start < s->first[a])
+		s->first[a] = start;
+	if (end > s->last[b])
+		s->last[b] = end;
+	if (a == b) {
+		s->part[a] += end - start;
+		return;
+	}
+	s->part[a] += (a + 1) * width - start;
+	s->part[b] += end - b * width;
+	s->full[a + 1]++;
+	s->full[b]--;
+}
+
+struct span {
+	double start, end;
+};
+
+/* times in which somebody was busy; returns how many, at most `room` */
+static size_t slots_spans(const struct rama_job_slots *s, double width, struct span *to,
+			  size_t room)
+{
+	int64_t open = 0;
+	size_t n = 0;
+	bool busy = false;
+
+	for (unsigned i = 0; i < RAMA_JOB_SLOTS; i++) {
+		open += s->open[i];
+		if (open > 0 && !busy) {
+			if (n == room)
+				break;
+			to[n].start = s->first[i] >= 0 ? s->first[i] : i * width;
+		}
+		if (open > 0)
+			to[n].end = s->last[i] > 0 ? s->last[i] : (i + 1) * width;
+		if (open <= 0 && busy)
+			n++;
+		busy = open > 0;
+	}
+	return busy ? n + 1 : n;
+}
+
+static double slots_busy(const struct rama_job_slots *s, double width)
+{
+	int64_t full = 0;
+	double sum = 0;
+
+	for (unsigned i = 0; i < RAMA_JOB_SLOTS; i++) {
+		double busy;
+
+		full += s->full[i];
+		busy = (double)full * width + s->part[i];
+		sum += busy < width || i == RAMA_JOB_SLOTS - 1 ? busy : width;
+	}
+	return sum;
+}
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
 #define QUIET_SECONDS 0.1
 #define QUIET_SHARE 0.01
 #define QUIET_MEDIANS 3
@@ -25,10 +110,11 @@ static double median(double *x, size_t n)
 	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-/* Quiet is longer than 0.1 s, than 1 % of the run time and than three times the usual gap. Where
+/* Joins spans that are nearer to each other than a phase's gap; returns how many are left.
+ * Quiet is longer than 0.1 s, than 1 % of the run time and than three times the usual gap. Where
  * most gaps are long they are not what is usual within a phase: a job that writes every minute
  * has as many phases. */
-size_t rama_job_phases_join(struct rama_job_span *span, size_t n, double run_time, double least)
+static size_t phases_join(struct span *span, size_t n, double run_time, double least)
 {
 	double quiet = fmax(fmax(QUIET_SECONDS, QUIET_SHARE * run_time), least), usual;
 	double *gap = n > 1 ? malloc((n - 1) * sizeof(*gap)) : NULL;
@@ -49,7 +135,7 @@ size_t rama_job_phases_join(struct rama_job_span *span, size_t n, double run_tim
 	return n > 0 ? kept + 1 : 0;
 }
 
-/* ---- from a trace ---------------------------------------------------------------------------- */
+/* ---- from a trace --------------------------------------------------------------------------- */
 
 /* one rank in one phase */
 struct share {
@@ -130,14 +216,14 @@ static void fill_traced(struct rama_job_view *v, struct rama_job_view_phase *p, 
 static int from_trace(struct rama_job_view *v, struct layers l, const struct rama_job_slots *slots)
 {
 	const struct rama_job_trace *t = v->work->trace;
-	struct rama_job_span *span = malloc(RAMA_JOB_SLOTS * sizeof(*span));
+	struct span *span = malloc(RAMA_JOB_SLOTS * sizeof(*span));
 	double *busy = malloc((size_t)v->nprocs * sizeof(*busy));
 	size_t n = 0;
 
 	if (span != NULL && busy != NULL) {
-		n = rama_job_slots_spans(slots, t->slot_width, span, RAMA_JOB_SLOTS);
+		n = slots_spans(slots, t->slot_width, span, RAMA_JOB_SLOTS);
 		/* phases have bins of their own: at least one is empty between two */
-		n = rama_job_phases_join(span, n, v->run_time, 2.5 * t->width);
+		n = phases_join(span, n, v->run_time, 2.5 * t->width);
 		v->phases = rama_arena_alloc(&v->arena, n * sizeof(*v->phases) + 1);
 	}
 	for (size_t i = 0; v->phases != NULL && i < n; i++) {
@@ -150,11 +236,11 @@ static int from_trace(struct rama_job_view *v, struct layers l, const struct ram
 	free(span);
 	free(busy);
 	v->phases_traced = true;
-	v->busy_time = rama_job_slots_busy(slots, t->slot_width);
+	v->busy_time = slots_busy(slots, t->slot_width);
 	return v->phases != NULL ? 0 : RAMA_EMEMORY;
 }
 
-/* ---- from heat maps -------------------------------------------------------------------------- */
+/* ---- from heat maps ------------------------------------------------------------------------- */
 
 static bool is_active(const struct rama_job_layer_heat *h, int64_t rank, unsigned b)
 {
@@ -195,7 +281,7 @@ static void fill_heat(const struct rama_job_view *v, const struct rama_job_layer
 	p->median_busy = median(busy, n);
 }
 
-static size_t heat_spans(const struct rama_job_layer_heat *h, struct rama_job_span *to)
+static size_t heat_spans(const struct rama_job_layer_heat *h, struct span *to)
 {
 	size_t n = 0;
 	bool busy = false;
@@ -214,13 +300,13 @@ static size_t heat_spans(const struct rama_job_layer_heat *h, struct rama_job_sp
 
 static int from_heat(struct rama_job_view *v, const struct rama_job_layer_heat *h)
 {
-	struct rama_job_span span[RAMA_JOB_VIEW_BINS];
+	struct span span[RAMA_JOB_VIEW_BINS];
 	size_t n = heat_spans(h, span);
 	double *busy = malloc((size_t)v->nprocs * sizeof(*busy));
 
 	for (size_t i = 0; i < n; i++)
 		v->busy_time += span[i].end - span[i].start;
-	n = rama_job_phases_join(span, n, v->run_time, 0);
+	n = phases_join(span, n, v->run_time, 0);
 	v->phases = rama_arena_alloc(&v->arena, n * sizeof(*v->phases) + 1);
 	for (size_t i = 0; busy != NULL && v->phases != NULL && i < n; i++) {
 		unsigned bins[2] = { (unsigned)lround(span[i].start / h->width),

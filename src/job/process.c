@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/recordid.h"
-#include "job/parts.h"
+#include "job/work.h"
 
 int rama_job_view_host(struct rama_job_view *v, int64_t rank, const char *host, size_t n)
 {
@@ -21,8 +21,7 @@ int rama_job_view_host(struct rama_job_view *v, int64_t rank, const char *host, 
 	if (fresh) {
 		const char *copy = rama_arena_text(&v->arena, host, n);
 
-		if (copy == NULL ||
-		    rama_job_room(&v->hosts, v->n_hosts, &k->hosts_room, sizeof(*v->hosts)) != 0)
+		if (copy == NULL || !RAMA_GROW(v->hosts, k->hosts_room, v->n_hosts + 1))
 			return RAMA_EMEMORY;
 		*at = v->n_hosts;
 		v->hosts[v->n_hosts++] = copy;

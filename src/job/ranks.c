@@ -31,7 +31,7 @@ struct rama_job_io *rama_job_view_rank_io(struct rama_job_view *v, enum rama_job
 	return *all != NULL ? *all + rank : NULL;
 }
 
-/* ---- sharing out ----------------------------------------------------------------------------- */
+/* ---- sharing out ---------------------------------------------------------------------------- */
 
 /* Figures of the ranks of a log, and what each of them is to get in the end: without it a shared
  * file would cost as many steps as there are ranks. */
@@ -180,7 +180,7 @@ static void hand_out(struct target *t, int64_t n)
 	}
 }
 
-/* ---- with a trace ---------------------------------------------------------------------------- */
+/* ---- with a trace --------------------------------------------------------------------------- */
 
 static int by_file(const void *a, const void *b)
 {
@@ -302,7 +302,7 @@ static void traced_extremes(struct rama_job_view *v, const struct rama_job_share
 		f->least_written = f->least_read = 0;
 }
 
-/* ---- a log ----------------------------------------------------------------------------------- */
+/* ---- a log ---------------------------------------------------------------------------------- */
 
 struct settling {
 	struct target layer[RAMA_JOB_LAYERS], top, disk;
@@ -403,7 +403,7 @@ int rama_job_view_ranks_settle(struct rama_job_view *v)
 	return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 struct timed {
 	double time;

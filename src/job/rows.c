@@ -5,7 +5,83 @@
 #include <string.h>
 
 #include "core/reduce.h"
-#include "job/parts.h"
+#include "job/work.h"
+
+/* ---- words of a record ---------------------------------------------------------------------- */
+/* Records that can be reckoned with, and several of them as one. */
+
+#define SECONDS_MOST 1e12 /* a time beyond is damage */
+
+void rama_job_care_init(struct rama_job_care *c, const struct rama_tab_module *mod)
+{
+	const struct rama_tab_schema *s = mod->record;
+
+	*c = (struct rama_job_care){ 0 };
+	for (unsigned i = 0; i < *s->n_fields; i++) {
+		const struct rama_tab_field *f = &s->fields[i];
+
+		if (f->word == RAMA_TAB_NO_WORD || f->word >= RAMA_JOB_RECORD_WORDS)
+			continue;
+		if (f->type == RAMA_TAB_F64)
+			c->seconds[c->n_seconds++] = f->word;
+		else if (f->reduce == RAMA_TAB_SUM || f->reduce == RAMA_TAB_SUM_NEG)
+			c->sum[c->n_sum++] = f->word;
+		if (rama_tab_field_is_timestamp(f))
+			c->stamp[c->n_stamp++] = f->word;
+	}
+}
+
+/* a copy that can be reckoned with: no times before 0 or without end, moments moved by `shift` */
+static void record_clean(const struct rama_job_care *c, union rama_core_word *w, double shift)
+{
+	for (unsigned i = 0; i < c->n_seconds; i++) {
+		double *x = &w[c->seconds[i]].f;
+
+		if (!(*x > 0 && *x < SECONDS_MOST)) /* also what is no number */
+			*x = 0;
+	}
+	for (unsigned i = 0; i < c->n_sum; i++) /* reduced records may have added up several */
+		if (w[c->sum[i]].i < 0)
+			w[c->sum[i]].i = -1;
+	for (unsigned i = 0; shift != 0 && i < c->n_stamp; i++)
+		if (w[c->stamp[i]].f > 0)
+			w[c->stamp[i]].f += shift;
+}
+
+/* -1 means "not monitored" and must not be taken for a number: the sum is -1 only if all are. */
+void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer,
+			   union rama_core_word *y, union rama_core_word *x, uint32_t ny,
+			   uint32_t nx)
+{
+	const struct rama_core_plan *p = &k->plan[layer];
+	const struct rama_job_care *c = &k->care[layer];
+	uint16_t none[RAMA_JOB_RECORD_WORDS];
+	struct rama_core_spread spread = { 0 };
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n_sum; i++) {
+		int64_t *a = &y[c->sum[i]].i, *b = &x[c->sum[i]].i;
+
+		if (*a < 0 && *b < 0)
+			none[n++] = c->sum[i];
+		*a = *a < 0 ? 0 : *a;
+		*b = *b < 0 ? 0 : *b;
+		if (*b >
+		    INT64_MAX - *a) /* damage; a sum that turned negative would look like none */
+			*b = INT64_MAX - *a;
+	}
+	if (ny > 0)
+		spread = rama_core_spread_merge(rama_core_spread_of(p, y, ny),
+						rama_core_spread_of(p, x, nx));
+	rama_core_reduce_prepare(p, y);
+	rama_core_reduce_prepare(p, x);
+	rama_core_reduce(p, y, x);
+	rama_core_reduce_finish(p, y, spread);
+	for (unsigned i = 0; i < n; i++)
+		y[none[i]].i = -1;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 static bool is_disk(const struct rama_job_view_work *k, enum rama_job_layer layer)
 {
@@ -70,7 +146,7 @@ struct row {
 	union rama_core_word *w;
 };
 
-/* ---- of all ranks ---------------------------------------------------------------------------- */
+/* ---- of all ranks --------------------------------------------------------------------------- */
 
 static struct rama_job_known known(const struct rama_core_plan *p, const union rama_core_word *w,
 				   unsigned kind, int64_t n)
@@ -115,13 +191,13 @@ static int add_shared(struct rama_job_view *v, const struct row *r, enum rama_jo
 		f->least_time = s.fast.time;
 		f->slow_rank = k->first + s.slow.rank;
 	}
-	if (rama_job_room(&k->shared, k->n_shared, &k->shared_room, sizeof(s)) != 0)
+	if (!RAMA_GROW(k->shared, k->shared_room, k->n_shared + 1))
 		return RAMA_EMEMORY;
 	k->shared[k->n_shared++] = s;
 	return 0;
 }
 
-/* ---- of one rank ----------------------------------------------------------------------------- */
+/* ---- of one rank ---------------------------------------------------------------------------- */
 
 static void take_extremes(struct rama_job_view_file *f, const struct row *r, int64_t rank)
 {
@@ -211,7 +287,7 @@ int rama_job_view_traced_row(struct rama_job_view *v, enum rama_job_layer layer,
 	return add_row(v, &r);
 }
 
-/* ---- merging --------------------------------------------------------------------------------- */
+/* ---- merging -------------------------------------------------------------------------------- */
 
 static int merge_into(struct rama_job_view *v, enum rama_job_layer layer,
 		      const union rama_core_word **rec, const union rama_core_word *w,
@@ -284,7 +360,7 @@ static int take(struct rama_job_view *v, enum rama_job_layer layer, union rama_c
 	struct row r = { .layer = layer, .rank = w[RAMA_TAB_RANK].i, .w = w };
 	int rc;
 
-	rama_job_record_clean(&k->care[layer], w, k->shift);
+	record_clean(&k->care[layer], w, k->shift);
 	if (k->n == 1 && r.rank < 0) /* a job of one process calls all its files shared */
 		w[RAMA_TAB_RANK].i = r.rank = 0;
 	r.io = rama_job_io_of(layer, w);

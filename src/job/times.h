@@ -4,7 +4,7 @@
 #ifndef RAMA_JOB_TIMES_H
 #define RAMA_JOB_TIMES_H
 
-#include "job/parts.h"
+#include "job/work.h"
 
 /* ---- heat map records: heat.c ---------------------------------------------------------------- */
 
@@ -92,26 +92,12 @@ struct rama_job_trace {
 	unsigned drawn; /* bit per grid that has something */
 };
 
-/* ops.c: single operations and offsets that pages show */
-void rama_job_ops_keep(struct rama_job_trace *t, const struct rama_job_access *a, uint8_t layer);
+/* single operations and offsets that pages show */
 int rama_job_ops_finish(struct rama_job_view *v);
-int rama_job_offsets_choose(struct rama_job_view *v);
-void rama_job_offsets_add(struct rama_job_trace *t, const struct rama_job_access *a, uint8_t layer);
-
-/* slots.c */
-struct rama_job_slots *rama_job_slots_create(void);
-void rama_job_slots_add(struct rama_job_slots *s, double width, double start, double end);
-/* times in which somebody was busy; returns how many, at most `room` */
-struct rama_job_span {
-	double start, end;
-};
-size_t rama_job_slots_spans(const struct rama_job_slots *s, double width, struct rama_job_span *to,
-			    size_t room);
-double rama_job_slots_busy(const struct rama_job_slots *s, double width);
 
 /* phases.c */
+struct rama_job_slots *rama_job_slots_create(void);
+void rama_job_slots_add(struct rama_job_slots *s, double width, double start, double end);
 int rama_job_phases_finish(struct rama_job_view *v);
-/* joins spans that are nearer to each other than a phase's gap; returns how many are left */
-size_t rama_job_phases_join(struct rama_job_span *span, size_t n, double run_time, double least);
 
 #endif

@@ -249,7 +249,7 @@ struct rama_job_view_options {
 
 #define RAMA_JOB_VIEW_RANKS (1 << 21) /* more than any job has had */
 
-struct rama_job_view_work; /* what is needed while logs are read: job/parts.h */
+struct rama_job_view_work; /* what is needed while logs are read: job/work.h */
 
 struct rama_job_view {
 	struct rama_arena arena;

@@ -6,6 +6,111 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
+/* ---- thread ids ----------------------------------------------------------------------------- */
+/* Thread ids of a trace, which stand in a section of the annex, join the segments
+ * that a cursor hands out. For each record of the module there are its id, its rank and the
+ * number of its segments, so that it shows if both do not belong together; then thread and
+ * number of segments, again and again, until there is a thread for each of them. */
+
+bool rama_log_has_threads(const struct rama_log *log, unsigned module)
+{
+	const struct rama_tab_module *mod = rama_tab_module_get(module);
+	const struct rama_tab_section *s = rama_tab_section_threads(module);
+	const struct rama_log_section *there = s != NULL && !(log->unfit >> module & 1)
+						       ? rama_log_annex_find(&log->annex, s->id)
+						       : NULL;
+
+	return (mod != NULL && rama_tab_module_has_threads(mod, log->part[module].version)) ||
+	       (there != NULL && there->len > 0 && there->version == s->newest);
+}
+
+/* once for each module, by a walk that may speak */
+static void tell_unfit(struct rama_log *log, const struct rama_tab_module *mod)
+{
+	if (log->opt.note == NULL || log->unfit_told >> mod->id & 1)
+		return;
+	log->unfit_told |= 1ull << mod->id;
+	rama_log_note(log, "%s: thread ids in the annex do not fit its records; left out",
+		      mod->name);
+}
+
+static void threads_close(struct rama_log_cursor *c)
+{
+	if (c->threads.open)
+		rama_log_region_close(&c->threads.region);
+	c->threads.open = false;
+}
+
+static void give_up(struct rama_log_cursor *c)
+{
+	c->log->unfit |= 1ull << c->mod->id;
+	tell_unfit(c->log, c->mod);
+	threads_close(c);
+}
+
+static bool take_words(struct rama_log_cursor *c, uint64_t *to, size_t n)
+{
+	if (rama_log_region_read(&c->threads.region, to, n * sizeof(*to)) < n * sizeof(*to))
+		return false;
+	for (size_t i = 0; c->log->swap && i < n; i++)
+		to[i] = __builtin_bswap64(to[i]);
+	return true;
+}
+
+static int threads_open(struct rama_log_cursor *c)
+{
+	const struct rama_tab_section *s = rama_tab_section_threads(c->mod->id);
+	const struct rama_log_section *there;
+
+	if (s == NULL || rama_tab_module_has_threads(c->mod, c->version))
+		return 0;
+	if (c->log->unfit >> c->mod->id & 1)
+		tell_unfit(c->log, c->mod);
+	if (!rama_log_has_threads(c->log, c->mod->id))
+		return 0;
+	there = rama_log_annex_find(&c->log->annex, s->id);
+	c->threads.open = true;
+	return rama_log_region_open(&c->threads.region, c->log->src, there->off, there->len,
+				    c->log->compression);
+}
+
+static void threads_record(struct rama_log_cursor *c)
+{
+	uint64_t head[3], n = c->segments_left[0] + c->segments_left[1];
+
+	if (!c->threads.open)
+		return;
+	c->threads.left = n;
+	c->threads.run = 0;
+	if (!take_words(c, head, 3) || head[0] != c->words[RAMA_TAB_ID].u ||
+	    head[1] != c->words[RAMA_TAB_RANK].u || head[2] != n)
+		give_up(c);
+}
+
+static void threads_fill(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS],
+			 uint64_t n)
+{
+	for (uint64_t i = 0; i < n && c->threads.open; i++) {
+		if (c->threads.run == 0) {
+			uint64_t run[2];
+
+			if (!take_words(c, run, 2) || run[1] == 0 || run[1] > c->threads.left) {
+				give_up(c);
+				return;
+			}
+			c->threads.thread = run[0];
+			c->threads.run = run[1];
+			c->threads.left -= run[1];
+		}
+		seg[i][RAMA_TAB_SEG_THREAD].u = c->threads.thread;
+		c->threads.run--;
+	}
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
 #define ARRAY_MAX (1u << 22) /* words of an array in one record; real ones have some thousand */
 
 enum { SWAP_64, SWAP_32, SWAP_NOT };
@@ -170,8 +275,8 @@ int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsign
 	if (rc != 0 || c->stored == NULL || c->words == NULL ||
 	    rama_log_region_open(&c->region, log->src, part->off, part->len, log->compression) !=
 		    0 ||
-	    rama_log_cursor_threads_open(c) != 0)
-		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
+	    threads_open(c) != 0)
+		return rama_err_no_memory(&log->err);
 	c->segment_words = rama_tab_module_has_threads(c->mod, c->version) ? RAMA_TAB_SEG_WORDS
 									   : RAMA_TAB_SEG_WORDS - 1;
 	c->open = true;
@@ -182,7 +287,7 @@ void rama_log_cursor_close(struct rama_log_cursor *c)
 {
 	if (c->region.in != NULL || c->region.out != NULL)
 		rama_log_region_close(&c->region);
-	rama_log_cursor_threads_close(c);
+	threads_close(c);
 	layout_fini(&c->layout);
 	layout_fini(&c->header);
 	free(c->stored);
@@ -221,19 +326,8 @@ static int finish(struct rama_log_cursor *c, size_t rest, size_t wanted)
 
 int rama_log_cursor_array(struct rama_log_cursor *c, unsigned k, uint64_t words)
 {
-	size_t room = c->array_room[k] == 0 ? 256 : c->array_room[k];
-	union rama_core_word *p;
-
-	if (words <= c->array_room[k])
-		return 0;
-	while (room < words)
-		room *= 2;
-	p = realloc(c->array[k], room * sizeof(*p));
-	if (p == NULL)
-		return rama_err_set(&c->log->err, RAMA_EMEMORY, "out of memory");
-	c->array[k] = p;
-	c->array_room[k] = room;
-	return 0;
+	return RAMA_GROW(c->array[k], c->array_room[k], words) ? 0
+							       : rama_err_no_memory(&c->log->err);
 }
 
 /* 1: read; 0: the data ends, which was told; negative */
@@ -301,7 +395,7 @@ static int start_segments(struct rama_log_cursor *c)
 		c->segments_left[k] = (uint64_t)n;
 		c->rec.count[k] = (uint64_t)n;
 	}
-	rama_log_cursor_threads_record(c);
+	threads_record(c);
 	return 1;
 }
 
@@ -395,8 +489,54 @@ int rama_log_cursor_segments(struct rama_log_cursor *c,
 		if (c->mod->id == RAMA_TAB_MOD_DXT_MPIIO && c->version == 1)
 			seg[i][RAMA_TAB_SEG_OFFSET].i = -1; /* was not recorded */
 	}
-	rama_log_cursor_threads_fill(c, seg, n);
+	threads_fill(c, seg, n);
 	rama_log_region_skip(&c->region, n * size);
 	c->segments_left[*kind] -= n;
 	return (int)n;
+}
+
+/* ---- a trace that was cut ------------------------------------------------------------------- */
+/* See rama_log_short_trace in cursor.h. */
+
+static int find_short(struct rama_log_short_trace *s, struct rama_log *log, unsigned module)
+{
+	union rama_core_word seg[256][RAMA_TAB_SEG_WORDS];
+	struct rama_log_cursor c;
+	struct rama_core_record *r;
+	int rc = rama_log_cursor_open(&c, log, module);
+
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
+		uint64_t got[2] = { 0, 0 };
+		unsigned kind;
+		int n;
+
+		while ((n = rama_log_cursor_segments(&c, seg, 256, &kind)) > 0)
+			got[kind] += (uint64_t)n;
+		if (n < 0)
+			rc = n;
+		else if (got[0] != r->count[0] || got[1] != r->count[1])
+			*s = (struct rama_log_short_trace){ c.index, { got[0], got[1] } };
+	}
+	rama_log_cursor_close(&c);
+	return rc;
+}
+
+int rama_log_short_trace_find(struct rama_log_short_trace *s, struct rama_log *log, unsigned module)
+{
+	struct rama_log_hush before = rama_log_set_hush(log);
+	int rc;
+
+	*s = (struct rama_log_short_trace){ 0 };
+	rc = find_short(s, log, module);
+	rama_log_unhush(log, before);
+	return rc;
+}
+
+void rama_log_short_trace_apply(const struct rama_log_short_trace *s,
+				const struct rama_log_cursor *c, struct rama_core_record *r)
+{
+	if (s->record == 0 || s->record != c->index)
+		return;
+	r->w[RAMA_TAB_DXT_WRITE_COUNT].u = s->count[0];
+	r->w[RAMA_TAB_DXT_READ_COUNT].u = s->count[1];
 }

@@ -33,7 +33,7 @@ struct rama_log_cursor {
 	uint64_t dropped; /* POSIX version 1: records that mix stream and descriptor I/O */
 	uint64_t segments_left[2];
 	unsigned segment_words; /* stored */
-	struct {		/* thread ids of a trace that are in the annex: threads.c */
+	struct {		/* thread ids of a trace that are in the annex */
 		struct rama_log_region region;
 		bool open;
 		uint64_t left;	 /* segments of the record that no run was read for */
@@ -73,14 +73,6 @@ int rama_log_short_trace_find(struct rama_log_short_trace *s, struct rama_log *l
 /* after rama_log_cursor_next(): puts the right counts into the record */
 void rama_log_short_trace_apply(const struct rama_log_short_trace *s,
 				const struct rama_log_cursor *c, struct rama_core_record *r);
-
-/* threads.c: 0 or RAMA_EMEMORY; then after each record, and for all of its segments in their
- * order */
-int rama_log_cursor_threads_open(struct rama_log_cursor *c);
-void rama_log_cursor_threads_record(struct rama_log_cursor *c);
-void rama_log_cursor_threads_fill(struct rama_log_cursor *c,
-				  union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], uint64_t n);
-void rama_log_cursor_threads_close(struct rama_log_cursor *c);
 
 /* upgrade.c: module's own corrections of a record just read; 1 keep, 0 drop it, negative error */
 int rama_log_cursor_upgrade(struct rama_log_cursor *c);

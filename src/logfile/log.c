@@ -6,7 +6,244 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "logfile/region.h"
+
+/* ---- job ------------------------------------------------------------------------------------ */
+/* The job region: who ran what, when, and the file systems that were mounted. */
+
+static void read_numbers(struct rama_log *log, const unsigned char *p)
+{
+	struct rama_log_job *j = &log->job;
+	bool old = log->minor < 41;
+
+	j->uid = (int64_t)rama_log_u64(log, p);
+	j->start_sec = (int64_t)rama_log_u64(log, p + 8);
+	if (old) {
+		j->end_sec = (int64_t)rama_log_u64(log, p + 16);
+		p += 24;
+	} else {
+		j->start_nsec = (int64_t)rama_log_u64(log, p + 16);
+		j->end_sec = (int64_t)rama_log_u64(log, p + 24);
+		j->end_nsec = (int64_t)rama_log_u64(log, p + 32);
+		p += 40;
+	}
+	j->nprocs = (int64_t)rama_log_u64(log, p);
+	j->jobid = (int64_t)rama_log_u64(log, p + 8);
+	memcpy(j->metadata, p + 16, RAMA_LOG_META_SIZE - 1);
+	if (old) /* whole seconds: a job of less than one counts as one */
+		j->run_time = (double)(int64_t)((uint64_t)j->end_sec - (uint64_t)j->start_sec + 1);
+	else
+		j->run_time = ((double)j->end_sec + (double)j->end_nsec / 1e9) -
+			      ((double)j->start_sec + (double)j->start_nsec / 1e9);
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct rama_log_mount *x = a, *y = b;
+
+	if (x->path_len != y->path_len)
+		return x->path_len < y->path_len ? 1 : -1;
+	return x->order < y->order ? -1 : 1;
+}
+
+/* `line` is "type<tab>path", two words; NUL-terminated in place */
+static bool split_mount(char *line, struct rama_log_mount *m)
+{
+	char *save = NULL, *type = strtok_r(line, " \t\r\v\f", &save),
+	     *path = strtok_r(NULL, " \t\r\v\f", &save);
+
+	*m = (struct rama_log_mount){ .type = type,
+				      .path = path,
+				      .path_len = path != NULL ? strlen(path) : 0 };
+	return path != NULL;
+}
+
+static int read_text(struct rama_log *log, char *text)
+{
+	char *line = strchr(text, '\n');
+	size_t lines = 1;
+
+	log->job.exe = text;
+	if (line == NULL)
+		return 0;
+	log->job.has_mount_lines = true;
+	*line++ = '\0';
+	for (const char *p = line; *p != '\0'; p++)
+		lines += *p == '\n';
+	log->mounts = rama_arena_alloc(&log->arena, lines * sizeof(*log->mounts));
+	if (log->mounts == NULL)
+		return rama_err_no_memory(&log->err);
+	while (line != NULL) {
+		char *next = strchr(line, '\n');
+
+		if (next != NULL)
+			*next++ = '\0';
+		if (split_mount(line, &log->mounts[log->n_mounts])) {
+			log->mounts[log->n_mounts].order = (unsigned)log->n_mounts;
+			log->n_mounts++;
+		}
+		line = next;
+	}
+	qsort(log->mounts, log->n_mounts, sizeof(*log->mounts), by_length);
+	return 0;
+}
+
+static int read_job(struct rama_log *log)
+{
+	size_t fixed = log->minor >= 41 ? RAMA_LOG_JOB_NEW : RAMA_LOG_JOB_OLD, n;
+	unsigned char buf[RAMA_LOG_JOB_REGION + 1];
+	struct rama_log_region r;
+	char *text;
+	int rc = 0;
+
+	log->job.exe = "";
+	if (rama_log_region_open(&r, log->src, log->job_part.off, log->job_part.len,
+				 log->compression) != 0)
+		return rama_err_no_memory(&log->err);
+	memset(buf, 0, sizeof(buf));
+	n = rama_log_region_read(&r, buf, RAMA_LOG_JOB_REGION);
+	if (r.err.code != 0)
+		rc = rama_log_problem(log, r.err.code, "job data: %s", r.err.text);
+	else if (n < fixed)
+		rc = rama_log_problem(log, RAMA_ETRUNC, "job data: ends early, %zu of %zu bytes", n,
+				      fixed);
+	rama_log_region_close(&r);
+	if (rc != 0)
+		return rc;
+	read_numbers(log, buf);
+	text = rama_arena_text(&log->arena, (char *)buf + fixed, strlen((char *)buf + fixed));
+	if (text == NULL)
+		return rama_err_no_memory(&log->err);
+	return read_text(log, text);
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+/* The name region: record id -> file name. */
+
+/* What all names may take in memory: real ones shrink 10 to 50 times when compressed, a hostile
+ * stream a thousand times. */
+#define NAMES_MAX(stored) ((64ull << 20) + 256 * (stored))
+#define NAME_COST 64 /* of a name beside its text */
+
+/* The first name of an id is kept, unless it is empty and a later one is not. */
+static int keep(struct rama_log *log, uint64_t id, const char *text, size_t len, size_t *room)
+{
+	bool fresh;
+	uint64_t *at = rama_map_put(&log->by_id, id, &fresh);
+	struct rama_log_name *n;
+
+	if (at == NULL)
+		return RAMA_EMEMORY;
+	if (fresh) {
+		if (!RAMA_GROW(log->names, *room, log->n_names + 1))
+			return RAMA_EMEMORY;
+		*at = log->n_names++;
+		log->names[*at] = (struct rama_log_name){ .id = id, .text = "" };
+	}
+	n = &log->names[*at];
+	if (n->len == 0 && len > 0) {
+		n->text = rama_arena_text(&log->arena, text, len);
+		n->len = len;
+		if (n->text == NULL)
+			return RAMA_EMEMORY;
+	}
+	return 0;
+}
+
+/* Length of the text of the record at p and of the whole record; false if it is not complete. */
+static bool measure(const struct rama_log *log, const unsigned char *p, size_t have,
+		    size_t *text_at, size_t *text, size_t *whole)
+{
+	const unsigned char *nul;
+
+	if (log->minor < 10) { /* 3.00: id, length, bytes */
+		if (have < 12)
+			return false;
+		*text_at = 12;
+		*text = rama_log_u32(log, p + 8);
+		*whole = 12 + *text;
+		return *whole <= have;
+	}
+	if (have < 9)
+		return false;
+	nul = memchr(p + 8, 0, have - 8);
+	*text_at = 8;
+	*text = nul != NULL ? (size_t)(nul - p) - 8 : have - 8;
+	*whole = 8 + *text + 1;
+	return nul != NULL;
+}
+
+struct found {
+	const unsigned char *record;
+	size_t text_at, text, whole;
+};
+
+/* 1: the next record is complete in memory; 0: no more, which was told if it is damage; negative */
+static int find(struct rama_log *log, struct rama_log_region *r, struct found *f)
+{
+	size_t have, least = 1;
+
+	while (least <= RAMA_LOG_REGION_PEEK) {
+		f->record = rama_log_region_peek(r, least, &have);
+		if (have == 0 || r->err.code != 0)
+			break;
+		if (measure(log, f->record, have, &f->text_at, &f->text, &f->whole))
+			return 1;
+		if (have < least)
+			return rama_log_problem(log, RAMA_ETRUNC, "file names: name %zu ends early",
+						log->n_names + 1);
+		least = have < RAMA_LOG_REGION_PEEK ? RAMA_LOG_REGION_PEEK : have + 1;
+	}
+	if (least > RAMA_LOG_REGION_PEEK)
+		return rama_log_problem(log, RAMA_ELIMIT, "file names: name %zu is too long",
+					log->n_names + 1);
+	/* what was decoded before the damage is still good */
+	return have > 0 && measure(log, f->record, have, &f->text_at, &f->text, &f->whole);
+}
+
+static int read_all(struct rama_log *log, struct rama_log_region *r)
+{
+	struct found f = { 0 };
+	size_t room = 0;
+	uint64_t cost = 0;
+	int rc;
+
+	while ((rc = find(log, r, &f)) > 0) {
+		const char *text = (const char *)f.record + f.text_at;
+
+		rc = keep(log, rama_log_u64(log, f.record), text, strnlen(text, f.text), &room);
+		if (rc != 0)
+			return rama_err_set(&log->err, rc, "out of memory");
+		rama_log_region_skip(r, f.whole);
+		cost += f.whole + NAME_COST;
+		if (cost > NAMES_MAX(log->name_part.len))
+			return rama_log_problem(
+				log, RAMA_ELIMIT,
+				"file names: more than any real log has; %zu are kept",
+				log->n_names);
+	}
+	return rc;
+}
+
+static int read_names(struct rama_log *log)
+{
+	struct rama_log_region r;
+	int rc;
+
+	if (log->name_part.len == 0)
+		return 0;
+	if (rama_log_region_open(&r, log->src, log->name_part.off, log->name_part.len,
+				 log->compression) != 0)
+		return rama_err_no_memory(&log->err);
+	rc = read_all(log, &r);
+	if (rc == 0 && r.err.code != 0)
+		rc = rama_log_problem(log, r.err.code, "file names: %s", r.err.text);
+	rama_log_region_close(&r);
+	return rc;
+}
+
+/* ---- the log -------------------------------------------------------------------------------- */
 
 int rama_log_problem(struct rama_log *log, int code, const char *fmt, ...)
 {
@@ -249,9 +486,9 @@ int rama_log_open(struct rama_log *log, struct rama_source *src, const struct ra
 	find_job(log);
 	rc = check_parts(log);
 	if (rc == 0)
-		rc = rama_log_read_job(log);
+		rc = read_job(log);
 	if (rc == 0)
-		rc = rama_log_read_names(log);
+		rc = read_names(log);
 	if (rc == 0) {
 		note_unfinished(log);
 		rama_log_annex_read(log);

@@ -139,8 +139,6 @@ struct rama_log_hush rama_log_set_hush(struct rama_log *log);
 void rama_log_unhush(struct rama_log *log, struct rama_log_hush before);
 
 /* internal to logfile */
-int rama_log_read_job(struct rama_log *log);
-int rama_log_read_names(struct rama_log *log);
 uint64_t rama_log_u64(const struct rama_log *log, const unsigned char *p);
 uint32_t rama_log_u32(const struct rama_log *log, const unsigned char *p);
 

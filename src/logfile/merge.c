@@ -67,7 +67,7 @@ static int see_rank(struct rama_log_merge *m, size_t at, struct survey *s, int64
 		rank = 0;
 	owner = rama_map_put(s->owner, (uint64_t)(rank + in->first_rank), NULL);
 	if (owner == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	if (*owner != 0 && *owner != at + 1)
 		return rama_err_set(e, RAMA_ECORRUPT,
 				    "%s and %s both hold rank %lld; --renumber gives new ranks",
@@ -191,7 +191,7 @@ static int write_names(struct rama_log_merge *m, struct rama_log_writer *w, stru
 						     NULL); /* 1 + length of the name written */
 
 			if (len == NULL)
-				rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+				rc = rama_err_no_memory(e);
 			else if (*len > 1 || (*len == 1 && n->len == 0))
 				continue;
 			else if ((rc = rama_log_writer_name(w, n->id, n->text, n->len)) != 0)

@@ -4,10 +4,118 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "core/reduce.h"
 #include "logfile/cursor.h"
-#include "logfile/joined.h"
 #include "logfile/merge.h"
+
+/* ---- one process, several programs ---------------------------------------------------------- */
+/* Records of one process that came in several logs, because it ran several programs: each file's
+ * become one again. */
+
+struct joined {
+	struct rama_core_record *rec; /* in the order in which their ids came */
+	size_t n, room;
+	struct rama_map by_id; /* id -> index in rec */
+	struct rama_arena arena;
+};
+
+/* empty again */
+static void joined_fini(struct joined *j)
+{
+	free(j->rec);
+	rama_map_fini(&j->by_id);
+	rama_arena_fini(&j->arena);
+	*j = (struct joined){ 0 };
+}
+
+static int copy_array(struct joined *j, struct rama_core_record *to,
+		      const struct rama_core_record *r, unsigned k)
+{
+	size_t size = r->count[k] * r->schema->array[k].words * sizeof(*r->w);
+
+	to->array[k] = size > 0 ? rama_arena_alloc(&j->arena, size) : NULL;
+	if (size > 0 && to->array[k] == NULL)
+		return RAMA_EMEMORY;
+	if (size > 0)
+		memcpy(to->array[k], r->array[k], size);
+	to->count[k] = r->count[k];
+	return 0;
+}
+
+static int first(struct joined *j, const struct rama_core_record *r)
+{
+	size_t size = r->schema->words * sizeof(*r->w);
+	struct rama_core_record *to;
+	int rc = 0;
+
+	if (!RAMA_GROW(j->rec, j->room, j->n + 1))
+		return RAMA_EMEMORY;
+	to = &j->rec[j->n];
+	*to = (struct rama_core_record){ .mod = r->mod, .schema = r->schema };
+	to->w = rama_arena_alloc(&j->arena, size);
+	if (to->w == NULL)
+		return RAMA_EMEMORY;
+	memcpy(to->w, r->w, size);
+	for (unsigned k = 0; k < r->schema->n_arrays && rc == 0; k++)
+		rc = copy_array(j, to, r, k);
+	j->n += rc == 0;
+	return rc;
+}
+
+static void add_bins(struct rama_core_record *y, const struct rama_core_record *x)
+{
+	for (unsigned k = 0; k < 2; k++)
+		for (uint64_t i = 0; i < y->count[k] && i < x->count[k]; i++)
+			y->array[k][i].i = rama_core_add(y->array[k][i].i, x->array[k][i].i);
+}
+
+static void add_counters(const struct rama_core_plan *p, union rama_core_word *y,
+			 union rama_core_word *x)
+{
+	int64_t rank = y[RAMA_TAB_RANK].i;
+	uint64_t renamed = p->mod->id == RAMA_TAB_MOD_POSIX ? y[RAMA_TAB_POSIX_RENAMED_FROM].u : 0;
+
+	rama_core_reduce_prepare(p, y);
+	rama_core_reduce_prepare(p, x);
+	rama_core_reduce(p, y, x);
+	rama_core_reduce_undo(p, y, rank);
+	if (renamed != 0) /* the first one counts */
+		y[RAMA_TAB_POSIX_RENAMED_FROM].u = renamed;
+}
+
+/* Takes in a record, which is changed; its ranks and times are those of the whole job. Those of
+ * later programs come later. 0 or RAMA_EMEMORY. */
+static int joined_add(struct joined *j, const struct rama_core_plan *p, struct rama_core_record *r)
+{
+	bool fresh;
+	uint64_t *at = rama_map_put(&j->by_id, r->w[RAMA_TAB_ID].u, &fresh);
+	struct rama_core_record *y;
+	int64_t threads;
+
+	if (at == NULL)
+		return RAMA_EMEMORY;
+	if (fresh) {
+		*at = j->n;
+		return first(j, r);
+	}
+	y = &j->rec[*at];
+	if (r->mod->id == RAMA_TAB_MOD_HEATMAP) {
+		add_bins(y, r);
+		return 0;
+	}
+	if (r->mod->id != RAMA_TAB_MOD_PROCESS) {
+		add_counters(p, y->w, r->w);
+		return 0;
+	}
+	threads = y->w[RAMA_TAB_PROCESS_THREADS].i;
+	add_counters(p, y->w, r->w);
+	if (threads > y->w[RAMA_TAB_PROCESS_THREADS].i)
+		y->w[RAMA_TAB_PROCESS_THREADS].i = threads;
+	return copy_array(j, y, r, 0); /* the command line of the last program */
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 /* a file that every rank used: what was reduced so far */
 struct shared {
@@ -44,13 +152,8 @@ struct walk {
 	/* Sees each record of a process that ran several programs and adds it to `joined`, whose
 	 * records are then visited instead. NULL: they are visited as they are. */
 	visitor collect;
-	struct rama_log_joined joined;
+	struct joined joined;
 };
-
-static int no_memory(struct walk *k)
-{
-	return rama_err_set(k->e, RAMA_EMEMORY, "out of memory");
-}
 
 static void tell_progress(const struct walk *k, const struct rama_log_cursor *c)
 {
@@ -97,7 +200,7 @@ static int visit_joined(struct walk *k, visitor visit)
 	k->in = &in;
 	for (size_t i = 0; i < k->joined.n && rc == 0; i++)
 		rc = visit(k, NULL, &k->joined.rec[i]);
-	rama_log_joined_fini(&k->joined);
+	joined_fini(&k->joined);
 	return rc;
 }
 
@@ -198,10 +301,10 @@ static int collect_record(struct walk *k, struct rama_log_cursor *c, struct rama
 {
 	(void)c;
 	relocate(k, r);
-	return rama_log_joined_add(&k->joined, &k->plan, r) == 0 ? 0 : no_memory(k);
+	return joined_add(&k->joined, &k->plan, r) == 0 ? 0 : rama_err_no_memory(k->e);
 }
 
-/* ---- files that all ranks used ------------------------------------------------------------- */
+/* ---- files that all ranks used -------------------------------------------------------------- */
 
 static int count_ranks(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
@@ -209,7 +312,7 @@ static int count_ranks(struct walk *k, struct rama_log_cursor *c, struct rama_co
 
 	(void)c;
 	if (n == NULL)
-		return no_memory(k);
+		return rama_err_no_memory(k->e);
 	*n += (uint64_t)covers(k, r);
 	return 0;
 }
@@ -229,7 +332,7 @@ static int find_shared(struct walk *k)
 	k->shared = calloc(k->ranks.used + 1, sizeof(*k->shared));
 	k->shared_id = calloc(k->ranks.used + 1, sizeof(*k->shared_id));
 	if (k->shared == NULL || k->shared_id == NULL)
-		return no_memory(k);
+		return rama_err_no_memory(k->e);
 	for (size_t at = 0; rama_map_next(&k->ranks, &at, &slot);)
 		if (slot.value == (uint64_t)k->m->nprocs)
 			k->shared_id[n++] = slot.key;
@@ -238,7 +341,7 @@ static int find_shared(struct walk *k)
 		uint64_t *at = rama_map_put(&k->by_id, k->shared_id[k->n_shared], NULL);
 
 		if (at == NULL)
-			return no_memory(k);
+			return rama_err_no_memory(k->e);
 		*at = k->n_shared;
 	}
 	return 0;
@@ -252,7 +355,7 @@ static int first_of_shared(struct walk *k, struct shared *s, const struct rama_c
 	s->count = r->count[0];
 	s->array = s->count > 0 ? rama_arena_alloc(&k->arena, s->count * sizeof(*s->array)) : NULL;
 	if (s->w == NULL || (s->count > 0 && s->array == NULL))
-		return no_memory(k);
+		return rama_err_no_memory(k->e);
 	memcpy(s->w, r->w, size);
 	if (s->count > 0)
 		memcpy(s->array, r->array[0], s->count * sizeof(*s->array));
@@ -331,7 +434,7 @@ static int merge_counters(struct walk *k)
 	return rc == 0 ? each_record(k, write_unshared, false) : rc;
 }
 
-/* ---- modules that are not reduced ------------------------------------------------------------ */
+/* ---- modules that are not reduced ----------------------------------------------------------- */
 
 /* the layout of a file is the same for all ranks: one record, shared if all have it */
 static int write_layout(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
@@ -345,7 +448,7 @@ static int write_layout(struct walk *k, struct rama_log_cursor *c, struct rama_c
 	relocate(k, r);
 	if (k->m->reduce && n != NULL && *n == (uint64_t)k->m->nprocs) {
 		if (rama_map_put(&k->seen, r->w[RAMA_TAB_ID].u, &fresh) == NULL)
-			return no_memory(k);
+			return rama_err_no_memory(k->e);
 		r->w[RAMA_TAB_RANK].i = -1;
 	}
 	return fresh ? write_record(k, r) : 0;
@@ -354,7 +457,9 @@ static int write_layout(struct walk *k, struct rama_log_cursor *c, struct rama_c
 static int count_inodes(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
-	return rama_map_put(&k->seen, r->w[RAMA_TAB_BGQ_INODES].u, NULL) != NULL ? 0 : no_memory(k);
+	return rama_map_put(&k->seen, r->w[RAMA_TAB_BGQ_INODES].u, NULL) != NULL
+		       ? 0
+		       : rama_err_no_memory(k->e);
 }
 
 /* one machine: the first record stands for all, the number of I/O nodes is that of distinct ones */
@@ -433,7 +538,7 @@ static int write_trace(struct walk *k, struct rama_log_cursor *c, struct rama_co
 	return n;
 }
 
-/* ---- heat maps ------------------------------------------------------------------------------- */
+/* ---- heat maps ------------------------------------------------------------------------------ */
 
 #define BINS_MAX 200 /* as at run time */
 
@@ -480,7 +585,7 @@ static int collect_heatmap(struct walk *k, struct rama_log_cursor *c, struct ram
 
 	(void)c;
 	move_bins(k, &to);
-	return rama_log_joined_add(&k->joined, &k->plan, &to) == 0 ? 0 : no_memory(k);
+	return joined_add(&k->joined, &k->plan, &to) == 0 ? 0 : rama_err_no_memory(k->e);
 }
 
 static int write_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
@@ -508,7 +613,7 @@ static int merge_heatmaps(struct walk *k)
 	for (unsigned a = 0; a < 2; a++) {
 		k->bin[a] = calloc(k->bins, sizeof(*k->bin[a]));
 		if (k->bin[a] == NULL)
-			return no_memory(k);
+			return rama_err_no_memory(k->e);
 	}
 	k->collect = collect_heatmap;
 	return each_record(k, write_heatmap, false);
@@ -521,7 +626,7 @@ static int write_process(struct walk *k, struct rama_log_cursor *c, struct rama_
 	return write_record(k, r);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static int merge_records(struct walk *k)
 {
@@ -564,7 +669,7 @@ int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w,
 		*e = w->err;
 	else
 		rc = merge_records(&k);
-	rama_log_joined_fini(&k.joined);
+	joined_fini(&k.joined);
 	rama_map_fini(&k.ranks);
 	rama_map_fini(&k.by_id);
 	rama_map_fini(&k.seen);

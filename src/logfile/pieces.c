@@ -17,7 +17,7 @@ int rama_log_packer_init(struct rama_log_packer *p, uint8_t kind, int level, str
 {
 	*p = (struct rama_log_packer){ .kind = kind, .level = level };
 	if (kind == RAMA_LOG_ZLIB && (p->deflate = libdeflate_alloc_compressor(level)) == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	return 0;
 }
 
@@ -37,7 +37,7 @@ static int make_room(struct rama_log_packer *p, size_t n, struct rama_err *e)
 		return 0;
 	more = realloc(p->packed, n);
 	if (more == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	p->packed = more;
 	p->room = n;
 	return 0;

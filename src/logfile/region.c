@@ -26,9 +26,7 @@ int rama_log_region_open(struct rama_log_region *r, struct rama_source *src, uin
 	*r = (struct rama_log_region){ .src = src, .at = off, .end = off + len, .kind = kind };
 	r->in = malloc(IN_SIZE);
 	r->out = malloc(OUT_SIZE);
-	return r->in != NULL && r->out != NULL
-		       ? 0
-		       : rama_err_set(&r->err, RAMA_EMEMORY, "out of memory");
+	return r->in != NULL && r->out != NULL ? 0 : rama_err_no_memory(&r->err);
 }
 
 void rama_log_region_close(struct rama_log_region *r)
@@ -82,7 +80,7 @@ static bool begin_stream(struct rama_log_region *r)
 		ok = BZ2_bzDecompressInit(&r->bz, 0, 0) == BZ_OK;
 	}
 	if (!ok) {
-		rama_err_set(&r->err, RAMA_EMEMORY, "out of memory");
+		rama_err_no_memory(&r->err);
 		return false;
 	}
 	r->streams++;

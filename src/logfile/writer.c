@@ -4,6 +4,117 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
+/* ---- thread ids ----------------------------------------------------------------------------- */
+/* Thread ids of a trace as they come, kept until the annex is written: see cursor.c for their
+ * form. Mostly one thread does many accesses in a row, so that they take little room. */
+
+#define RUNS (128u << 10) /* words that become one compressed stream */
+
+static int runs_pack(struct rama_log_writer *w, struct rama_log_runs *r)
+{
+	const unsigned char *packed;
+	size_t n;
+
+	if (w->err.code != 0 || r->plain_n == 0)
+		return w->err.code;
+	if (rama_log_pack(&w->packer, r->plain, r->plain_n * sizeof(*r->plain), &packed, &n,
+			  &w->err) != 0)
+		return w->err.code;
+	if (!RAMA_GROW(r->packed, r->packed_room, r->packed_n + n))
+		return rama_err_no_memory(&w->err);
+	memcpy(r->packed + r->packed_n, packed, n);
+	r->packed_n += n;
+	r->plain_n = 0;
+	return 0;
+}
+
+static int put(struct rama_log_writer *w, const uint64_t *words, size_t n)
+{
+	struct rama_log_runs *r = w->tracing;
+
+	if (w->err.code == 0 && r->plain_n + n > RUNS)
+		runs_pack(w, r);
+	if (w->err.code != 0)
+		return w->err.code;
+	if (!RAMA_GROW(r->plain, r->plain_room, r->plain_n + n))
+		return rama_err_no_memory(&w->err);
+	memcpy(r->plain + r->plain_n, words, n * sizeof(*words));
+	r->plain_n += n;
+	return 0;
+}
+
+static int put_run(struct rama_log_writer *w)
+{
+	const uint64_t run[] = { w->tracing->thread, w->tracing->run };
+
+	w->tracing->run = 0;
+	return run[1] > 0 ? put(w, run, 2) : w->err.code;
+}
+
+static int runs_begin(struct rama_log_writer *w, unsigned module)
+{
+	const struct rama_tab_section *s = rama_tab_section_threads(module);
+
+	if (s == NULL)
+		return 0;
+	w->tracing = &w->runs[w->runs[0].section != 0];
+	w->tracing->section = s->id;
+	return 0;
+}
+
+static int runs_record(struct rama_log_writer *w, const union rama_core_word *record)
+{
+	const uint64_t head[] = { record[RAMA_TAB_ID].u, record[RAMA_TAB_RANK].u,
+				  record[RAMA_TAB_DXT_WRITE_COUNT].u +
+					  record[RAMA_TAB_DXT_READ_COUNT].u };
+
+	return put_run(w) == 0 ? put(w, head, 3) : w->err.code;
+}
+
+static int runs_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS],
+			 size_t n)
+{
+	struct rama_log_runs *r = w->tracing;
+
+	for (size_t i = 0; i < n; i++) {
+		if (r->run > 0 && seg[i][RAMA_TAB_SEG_THREAD].u != r->thread && put_run(w) != 0)
+			return w->err.code;
+		r->thread = seg[i][RAMA_TAB_SEG_THREAD].u;
+		r->run++;
+		r->any = r->any || r->thread != 0;
+	}
+	return 0;
+}
+
+static int runs_end(struct rama_log_writer *w)
+{
+	struct rama_log_runs *r = w->tracing;
+
+	if (r == NULL)
+		return w->err.code;
+	if (put_run(w) == 0)
+		runs_pack(w, r);
+	w->tracing = NULL;
+	free(r->plain);
+	r->plain = NULL;
+	r->plain_room = r->plain_n = 0;
+	return w->err.code;
+}
+
+static void runs_fini(struct rama_log_writer *w)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		free(w->runs[i].plain);
+		free(w->runs[i].packed);
+		w->runs[i] = (struct rama_log_runs){ 0 };
+	}
+	w->tracing = NULL;
+}
+
+/* ---- the writer ----------------------------------------------------------------------------- */
+
 #define PIECE (4u << 20) /* bytes that become one compressed stream */
 
 int rama_log_writer_init(struct rama_log_writer *w, const struct rama_log_sink *sink,
@@ -15,14 +126,14 @@ int rama_log_writer_init(struct rama_log_writer *w, const struct rama_log_sink *
 	w->header.compression = compression;
 	w->pending = malloc(PIECE);
 	if (w->pending == NULL)
-		return rama_err_set(&w->err, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(&w->err);
 	return rama_log_packer_init(&w->packer, compression, level, &w->err);
 }
 
 void rama_log_writer_fini(struct rama_log_writer *w)
 {
 	rama_log_packer_fini(&w->packer);
-	rama_log_runs_fini(w);
+	runs_fini(w);
 	free(w->pending);
 	w->pending = NULL;
 }
@@ -134,9 +245,9 @@ int rama_log_writer_module(struct rama_log_writer *w, unsigned id, unsigned vers
 	if (m == NULL || (version != m->newest && version != m->released))
 		return rama_err_set(&w->err, RAMA_EUSAGE, "module %u, version %u cannot be written",
 				    id, version);
-	if (rama_log_runs_end(w) != 0)
+	if (runs_end(w) != 0)
 		return w->err.code;
-	if (!w->inner && version != m->released && rama_log_runs_begin(w, id) != 0)
+	if (!w->inner && version != m->released && runs_begin(w, id) != 0)
 		return w->err.code;
 	return begin(w, RAMA_LOG_REGION_MODULE + id, w->inner ? version : m->released);
 }
@@ -149,7 +260,7 @@ int rama_log_writer_record(struct rama_log_writer *w, const struct rama_core_rec
 		return rama_err_set(&w->err, RAMA_EUSAGE, "a record of %s outside its module",
 				    r->mod->name);
 	if (w->tracing != NULL)
-		rama_log_runs_record(w, r->w);
+		runs_record(w, r->w);
 	add(w, r->w, s->words * sizeof(*r->w));
 	for (unsigned k = 0; k < s->n_arrays && !(r->mod->flags & RAMA_TAB_TRACE); k++) {
 		static const union rama_core_word none = { .u = 0 };
@@ -173,7 +284,7 @@ int rama_log_writer_segments(struct rama_log_writer *w,
 			: RAMA_TAB_SEG_WORDS - 1;
 
 	if (w->tracing != NULL)
-		rama_log_runs_segments(w, seg, n);
+		runs_segments(w, seg, n);
 	for (size_t i = 0; i < n && w->err.code == 0; i++)
 		add(w, seg[i], words * sizeof(seg[i][0]));
 	return w->err.code;
@@ -191,7 +302,7 @@ int rama_log_writer_section(struct rama_log_writer *w, const struct rama_log_sec
 {
 	if (w->region < RAMA_LOG_REGION_NAMES && begin(w, RAMA_LOG_REGION_NAMES, 0) != 0)
 		return w->err.code;
-	if (rama_log_runs_end(w) != 0 || flush(w) != 0)
+	if (runs_end(w) != 0 || flush(w) != 0)
 		return w->err.code;
 	w->region = RAMA_LOG_REGIONS - 1; /* no module comes after it */
 	if (begin_section(w, like->id, like->version) == 0)
@@ -242,7 +353,7 @@ int rama_log_writer_finish(struct rama_log_writer *w, uint64_t partial)
 
 	if (w->region < RAMA_LOG_REGION_NAMES && begin(w, RAMA_LOG_REGION_NAMES, 0) != 0)
 		return w->err.code;
-	if (rama_log_runs_end(w) != 0 || flush(w) != 0 || write_annex(w, partial) != 0)
+	if (runs_end(w) != 0 || flush(w) != 0 || write_annex(w, partial) != 0)
 		return w->err.code;
 	w->header.partial = partial;
 	w->header.inner = w->inner;

@@ -120,12 +120,4 @@ int rama_log_writer_bytes(struct rama_log_writer *w, const void *bytes, size_t n
 int rama_log_writer_finish(struct rama_log_writer *w, uint64_t partial);
 void rama_log_writer_fini(struct rama_log_writer *w);
 
-/* runs.c, internal to logfile: records and segments as they come; 0 or an error in w->err */
-int rama_log_runs_begin(struct rama_log_writer *w, unsigned module);
-int rama_log_runs_record(struct rama_log_writer *w, const union rama_core_word *record);
-int rama_log_runs_segments(struct rama_log_writer *w,
-			   union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], size_t n);
-int rama_log_runs_end(struct rama_log_writer *w);
-void rama_log_runs_fini(struct rama_log_writer *w);
-
 #endif

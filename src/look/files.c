@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look_files.c: files of a process or of a job, added up over kinds of records and processes
+/* files.c: files of a process or of a job, added up over kinds of records and processes
  * when they are asked for. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "look/parts.h"
 
 /* a file while it is added up */
@@ -32,15 +33,8 @@ static struct sum *sum_of(struct sums *s, const struct rama_look_process *p,
 	if (at == NULL)
 		return NULL;
 	if (fresh) {
-		if (s->n == s->room) {
-			size_t n = s->room == 0 ? 64 : 2 * s->room;
-			struct sum *more = realloc(s->sum, n * sizeof(*more));
-
-			if (more == NULL)
-				return NULL;
-			s->sum = more;
-			s->room = n;
-		}
+		if (!RAMA_GROW(s->sum, s->room, s->n + 1))
+			return NULL;
 		*at = s->n++;
 		s->sum[*at] = (struct sum){ .id = slot->id };
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look_io.c: which words of a slot are reads, writes and metadata calls, and what kind of call a
+/* io.c: which words of a slot are reads, writes and metadata calls, and what kind of call a
  * function is. */
 #include "look/parts.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look_jobs.c: processes are added up to jobs, and get their ranks. */
+/* jobs.c: processes are added up to jobs, and get their ranks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "look/parts.h"
 
 #define IMAGES_APART 4096 /* segments between two of one process, by start */
@@ -13,21 +14,6 @@ void rama_look_job_free(struct rama_look_job *j)
 	free(j->process);
 	free(j->past);
 	free(j);
-}
-
-int rama_look_room(void *list, size_t n, size_t *room)
-{
-	size_t want = *room == 0 ? 64 : 2 * *room;
-	void *p;
-
-	if (n < *room)
-		return 0;
-	p = realloc(*(void **)list, want * sizeof(void *));
-	if (p == NULL)
-		return RAMA_EMEMORY;
-	*(void **)list = p;
-	*room = want;
-	return 0;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -110,7 +96,7 @@ static int add_process(struct rama_look_job *j, struct rama_look_found *f)
 	j->share += rama_look_runs(p) ? p->share : 0;
 	if (p->state == RAMA_LOOK_REPLACED)
 		return 0;
-	if (rama_look_room(&j->process, j->n, &j->past->room) != 0)
+	if (!RAMA_GROW(j->process, j->past->room, j->n + 1))
 		return RAMA_EMEMORY;
 	j->process[j->n++] = p;
 	return 0;

@@ -11,13 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "segment/clock.h"
 #include "look/parts.h"
-
-static int no_memory(struct rama_err *e)
-{
-	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-}
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
@@ -70,12 +66,12 @@ int rama_look_create(struct rama_look **to, const struct rama_look_options *o, s
 
 	*to = l;
 	if (l == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	l->all = calloc(1, sizeof(*l->all));
 	if (l->all == NULL || copy_options(l->all, o) != 0) {
 		rama_look_destroy(l);
 		*to = NULL;
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	}
 	read_boot(l->all);
 	rama_seg_mapped_guard();
@@ -123,7 +119,7 @@ static struct rama_look_job *new_job(struct rama_look_state_all *all, const stru
 	bool fresh;
 
 	if (j == NULL || (j->past = calloc(1, sizeof(*j->past))) == NULL ||
-	    rama_look_room(&all->jobs, all->n_jobs, &all->room_jobs) != 0 ||
+	    !RAMA_GROW(all->jobs, all->room_jobs, all->n_jobs + 1) ||
 	    (at = rama_map_put(&all->job_by_id, rama_look_find_id_hash(&id), &fresh)) == NULL) {
 		if (j != NULL)
 			rama_look_job_free(j);
@@ -187,7 +183,7 @@ static int add_segment(struct rama_look_state_all *all, struct rama_look_job *j,
 	uint64_t *at;
 	bool fresh;
 
-	if (f == NULL || rama_look_room(&all->found, all->n, &all->room) != 0 ||
+	if (f == NULL || !RAMA_GROW(all->found, all->room, all->n + 1) ||
 	    (at = rama_map_put(&all->by_id, rama_look_find_id_hash(id), &fresh)) == NULL) {
 		free(f);
 		return RAMA_EMEMORY;
@@ -447,7 +443,7 @@ int rama_look_take(struct rama_look *l, struct rama_err *e)
 	for (size_t i = 0; rc == 0 && all->dir[i] != NULL; i++)
 		rc = scan(all, all->dir[i]);
 	if (rc != 0)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	all->last_real = now->real;
 	for (unsigned s = RAMA_SEG_CLOCK_TSC; s >= RAMA_SEG_CLOCK_MONOTONIC; s--)
 		all->o.now(all->o.ctx, s, &now->tick[s], &now->mono, &now->real);
@@ -458,7 +454,7 @@ int rama_look_take(struct rama_look *l, struct rama_err *e)
 	all->last_mono = now->mono;
 	rc = read_all(l, e);
 	if (rc == 0 && rama_look_jobs(l) != 0)
-		rc = no_memory(e);
+		rc = rama_err_no_memory(e);
 	l->takes++;
 	return rc;
 }

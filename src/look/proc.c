@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look_proc.c: what the machine knows of processes. */
+/* proc.c: what the machine knows of processes. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look_seg.c: the segment of one process, read again and again: only slots that changed, in a
+/* seg.c: the segment of one process, read again and again: only slots that changed, in a
  * copy that is whole. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "look/parts.h"
 
 #define TRIES 16 /* copies of a slot that is being changed; then it waits for the next look */
@@ -81,15 +82,8 @@ static uint64_t id_of(const struct rama_look_seg *g, uint32_t number)
 static int touch(struct rama_look_seg *g, unsigned kind, uint32_t slot,
 		 const struct rama_look_io *gain)
 {
-	if (g->n_touched == g->room_touched) {
-		size_t n = g->room_touched == 0 ? 16 : 2 * g->room_touched;
-		struct rama_look_touched *t = realloc(g->touched, n * sizeof(*t));
-
-		if (t == NULL)
-			return RAMA_EMEMORY;
-		g->touched = t;
-		g->room_touched = n;
-	}
+	if (!RAMA_GROW(g->touched, g->room_touched, g->n_touched + 1))
+		return RAMA_EMEMORY;
 	g->touched[g->n_touched++] =
 		(struct rama_look_touched){ .kind = (uint8_t)kind, .slot = slot, .gain = *gain };
 	return 0;

@@ -15,7 +15,7 @@
 #define NAMES_BYTES (32u << 20) /* ... and their bytes */
 
 const char *const rama_query_event_name[RAMA_QUERY_EVENT_COLUMNS] = {
-#define EVENT(id, name, lite, postgres, unit) #name,
+#define EVENT(id, name, ...) #name,
 #include "store/events.def"
 };
 #define UNIT_id "id"
@@ -23,7 +23,7 @@ const char *const rama_query_event_name[RAMA_QUERY_EVENT_COLUMNS] = {
 #define UNIT_text "text"
 #define UNIT_number NULL
 const char *const rama_query_event_unit[RAMA_QUERY_EVENT_COLUMNS] = {
-#define EVENT(id, name, lite, postgres, unit) UNIT_##unit,
+#define EVENT(id, name, lite, postgres, unit, ...) UNIT_##unit,
 #include "store/events.def"
 };
 
@@ -190,41 +190,26 @@ static struct rama_store_cell text(const char *s)
 				       : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 }
 
-/* -1: it has none */
-static struct rama_store_cell unless_none(int64_t v)
+static struct rama_store_cell number_if(bool there, int64_t v)
 {
-	return v >= 0 ? rama_query_cell_int(v)
-		      : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
+	return there ? rama_query_cell_int(v)
+		     : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 }
 
-#define C(id) RAMA_QUERY_EVENT_##id
+/* what stands in a column, by the word that events.def has for it */
+#define CELL_NUMBER(v) rama_query_cell_int(v)
+#define CELL_PLACE(v) number_if((v) >= 0, v)
+#define CELL_RECORD(v) number_if((v) != 0, v)
+#define CELL_WORD(v) text(v)
+#define CELL_FILE(v) text(file)
+#define CELL_HOST(v) text(host)
+
 static void fill(struct rama_store_cell *c, const struct rama_store_stored_event *ev,
 		 const char *file, const char *host)
 {
-	const struct rama_wire_event *x = ev->event;
-
-	c[C(JOB)] = rama_query_cell_int(ev->job);
-	c[C(RANK)] = rama_query_cell_int(ev->rank);
-	c[C(END)] = rama_query_cell_int(x->end);
-	c[C(START)] = rama_query_cell_int(x->end - x->dur);
-	c[C(DUR)] = rama_query_cell_int(x->dur);
-	c[C(OFF)] = unless_none(x->off);
-	c[C(LEN)] = unless_none(x->bytes);
-	c[C(RECORD)] = x->record != 0 ? rama_query_cell_int((int64_t)x->record)
-				      : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
-	c[C(FILE)] = text(file);
-	c[C(LAYER)] = text(ev->what->layer);
-	c[C(OP)] = text(ev->what->op);
-	c[C(FN)] = text(ev->what->fn);
-	c[C(TID)] = rama_query_cell_int(ev->tid);
-	c[C(LANE)] = rama_query_cell_int(ev->lane);
-	c[C(SEQ)] = rama_query_cell_int((int64_t)ev->seq);
-	c[C(CALL)] = rama_query_cell_int(ev->event->call);
-	c[C(PARENT)] = rama_query_cell_int(ev->event->parent);
-	c[C(FAILED)] = rama_query_cell_int(ev->event->failed);
-	c[C(HOST)] = text(host);
-	c[C(PROCESS)] = rama_query_cell_int(ev->process);
-#undef C
+#define EVENT(id, name, lite, postgres, unit, is, value, sql) \
+	c[RAMA_QUERY_EVENT_##id] = CELL_##is(value);
+#include "store/events.def"
 }
 
 static int add(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e)

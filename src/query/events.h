@@ -7,7 +7,7 @@
 
 /* the columns of a row, as store/events.def has them */
 enum rama_query_event_column {
-#define EVENT(id, name, lite, postgres, unit) RAMA_QUERY_EVENT_##id,
+#define EVENT(id, ...) RAMA_QUERY_EVENT_##id,
 #include "store/events.def"
 	RAMA_QUERY_EVENT_COLUMNS
 };

@@ -1,55 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A table as CSV (RFC 4180): the log first, then the columns of the table, values without units. */
-#include "report/table.h"
+#include "base/csv.h"
+#include "report/form.h"
 
-#include <stdio.h>
-#include <string.h>
-
-static void text(struct rama_out *o, const char *s)
+static void csv(struct rama_out *o, const struct rama_report *r, const struct rama_report_ask *a)
 {
-	if (s[strcspn(s, ",\"\r\n")] == '\0') {
-		rama_out_text(o, s);
-		return;
-	}
-	rama_out_char(o, '"');
-	for (; *s != '\0'; s++) {
-		if (*s == '"')
-			rama_out_char(o, '"');
-		rama_out_char(o, *s);
-	}
-	rama_out_char(o, '"');
-}
-
-static void cell(struct rama_out *o, const struct rama_report_cell *c)
-{
-	switch (c->kind) {
-	case RAMA_REPORT_CELL_NONE:
-		break;
-	case RAMA_REPORT_CELL_TEXT:
-		text(o, c->text);
-		break;
-	case RAMA_REPORT_CELL_ID:
-		rama_out_u64(o, c->id);
-		break;
-	case RAMA_REPORT_CELL_INT:
-		rama_out_i64(o, c->i);
-		break;
-	case RAMA_REPORT_CELL_REAL:
-		rama_report_out_figure(o, c->f);
-		break;
-	case RAMA_REPORT_CELL_FLAG:
-		rama_out_char(o, c->flag ? '1' : '0');
-		break;
-	}
-}
-
-void rama_report_csv(struct rama_out *o, const struct rama_report *r,
-		     const struct rama_report_table *t, bool head)
-{
-	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
+	const struct rama_report_table *t = rama_report_table_find(a->table);
+	struct rama_cell c[RAMA_REPORT_COLUMNS_MOST];
 	size_t n = t->rows(r);
 
-	if (head) {
+	if (!a->apart) {
 		rama_out_text(o, "log");
 		for (unsigned k = 0; k < t->n_columns; k++) {
 			rama_out_char(o, ',');
@@ -60,11 +20,21 @@ void rama_report_csv(struct rama_out *o, const struct rama_report *r,
 	for (size_t i = 0; i < n && o->error == 0; i++) {
 		if (!t->row(r, i, c))
 			continue;
-		text(o, r->view->n_logs > 0 ? r->view->logs[0] : "");
+		rama_csv_text(o, r->view->n_logs > 0 ? r->view->logs[0] : "");
 		for (unsigned k = 0; k < t->n_columns; k++) {
 			rama_out_char(o, ',');
-			cell(o, &c[k]);
+			rama_cell_csv(o, &c[k], t->columns[k].unit);
 		}
 		rama_out_char(o, '\n');
 	}
 }
+
+static void paper(struct rama_out *o, const struct rama_report_paper *p,
+		  const struct rama_report_ask *a)
+{
+	rama_grid_csv(o, rama_report_paper_find(p, a->table));
+}
+
+const struct rama_report_form rama_report_form_csv = { .suffix = ".csv",
+						       .report = csv,
+						       .paper = paper };

@@ -8,7 +8,7 @@
 #include "base/out.h"
 #include "diagnose/diagnose.h"
 #include "job/view.h"
-#include "report/sheet.h"
+#include "report/paper.h"
 
 struct rama_report_diff_side {
 	const char *path; /* as given */

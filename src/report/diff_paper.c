@@ -10,11 +10,9 @@
 #define FILES_LEAST 3	/* shown whatever their change */
 #define GAP_LEAST 0.005 /* of the run time */
 
-static enum rama_report_tone judged(int better)
+static enum rama_tone judged(int better)
 {
-	return better > 0   ? RAMA_REPORT_TONE_GOOD
-	       : better < 0 ? RAMA_REPORT_TONE_BAD
-			    : RAMA_REPORT_TONE_PLAIN;
+	return better > 0 ? RAMA_TONE_GOOD : better < 0 ? RAMA_TONE_BAD : RAMA_TONE_PLAIN;
 }
 
 static const char *plural(int64_t n)
@@ -29,7 +27,7 @@ static void head(const struct rama_report_diff *d, struct rama_report_paper *p, 
 
 	rama_report_date_text(date, v->start_sec);
 	rama_report_paper_head(
-		p, RAMA_REPORT_TONE_PLAIN,
+		p, RAMA_TONE_PLAIN,
 		rama_report_paper_fmt(p, "%c  %s · job %lld · %s rank%s%s · %s · %s", 'A' + (int)s,
 				      rama_report_paper_text(p, v->name), (long long)v->jobid,
 				      rama_human_count(n[0], v->nprocs), plural(v->nprocs), date,
@@ -40,10 +38,10 @@ static void head(const struct rama_report_diff *d, struct rama_report_paper *p, 
 /* ---- figures --------------------------------------------------------------------------------- */
 
 /* −88 %, 64×, same */
-static struct rama_report_sheet_cell change_cell(struct rama_report_paper *p, const char *unit,
-						 const double v[2], enum rama_report_change change)
+static struct rama_grid_cell change_cell(struct rama_report_paper *p, const char *unit,
+					 const double v[2], enum rama_report_change change)
 {
-	struct rama_report_sheet_cell c = { .text = "", .value = NAN };
+	struct rama_grid_cell c = { .text = "", .value = NAN };
 	char n[RAMA_HUMAN];
 
 	if (!isfinite(v[0]) || !isfinite(v[1]))
@@ -51,7 +49,7 @@ static struct rama_report_sheet_cell change_cell(struct rama_report_paper *p, co
 	c.value = v[0] != 0 ? v[1] / v[0] : NAN;
 	if (change == RAMA_REPORT_SAME) {
 		c.text = "same";
-		c.tone = RAMA_REPORT_TONE_DIM;
+		c.tone = RAMA_TONE_DIM;
 	} else if (strcmp(unit, "share") == 0) {
 		c.text = rama_report_paper_fmt(p, "%s%.0f points", v[1] < v[0] ? "−" : "+",
 					       fabs(v[1] - v[0]) * 100);
@@ -72,7 +70,7 @@ static struct rama_report_sheet_cell change_cell(struct rama_report_paper *p, co
 
 static void figures(const struct rama_report_diff *d, struct rama_report_paper *p)
 {
-	static const struct rama_report_sheet_column columns[] = {
+	static const struct rama_grid_column columns[] = {
 		{ .key = "figure", .header = "" },
 		{ .key = "a", .header = "A", .unit = "value" },
 		{ .key = "b", .header = "B", .unit = "value" },
@@ -80,29 +78,28 @@ static void figures(const struct rama_report_diff *d, struct rama_report_paper *
 		{ .key = "judgement", .header = "" }
 	};
 	static const char *const words[] = { "worse", "", "better" };
-	struct rama_report_sheet *s = rama_report_paper_sheet(p, "figures", "Figures", columns, 5);
+	struct rama_grid *s = rama_report_paper_sheet(p, "figures", "Figures", columns, 5);
 	unsigned group = UINT32_MAX;
 
 	for (unsigned m = 0; m < RAMA_REPORT_METRICS; m++) {
 		const struct rama_report_metric_info *info = &rama_report_metric_info[m];
 		const struct rama_report_diff_metric *x = &d->metrics[m];
-		struct rama_report_sheet_cell *row;
+		struct rama_grid_cell *row;
 
 		if (!x->told)
 			continue;
 		if (info->group != group) {
-			row = rama_report_sheet_row(p, s);
-			row[0] = (struct rama_report_sheet_cell){
-				rama_report_metric_groups[info->group], NAN, RAMA_REPORT_TONE_BOLD
-			};
+			row = rama_report_paper_row(p, s);
+			row[0] = (struct rama_grid_cell){ rama_report_metric_groups[info->group],
+							  NAN, RAMA_TONE_BOLD };
 			group = info->group;
 		}
-		row = rama_report_sheet_row(p, s);
-		row[0] = rama_report_sheet_text(rama_report_paper_fmt(p, "  %s", info->label));
-		row[1] = rama_report_sheet_value(p, info->unit, x->value[0]);
-		row[2] = rama_report_sheet_value(p, info->unit, x->value[1]);
+		row = rama_report_paper_row(p, s);
+		row[0] = rama_grid_text_cell(rama_report_paper_fmt(p, "  %s", info->label));
+		row[1] = rama_report_paper_value(p, info->unit, x->value[0]);
+		row[2] = rama_report_paper_value(p, info->unit, x->value[1]);
 		row[3] = change_cell(p, info->unit, x->value, x->change);
-		row[4] = rama_report_sheet_text(words[x->better + 1]);
+		row[4] = rama_grid_text_cell(words[x->better + 1]);
 		row[4].tone = judged(x->better);
 	}
 }
@@ -110,7 +107,7 @@ static void figures(const struct rama_report_diff *d, struct rama_report_paper *
 /* the same for CSV: all of them, by name */
 static void metrics(const struct rama_report_diff *d, struct rama_report_paper *p)
 {
-	static const struct rama_report_sheet_column columns[] = {
+	static const struct rama_grid_column columns[] = {
 		{ .key = "name", .header = "" },
 		{ .key = "unit", .header = "" },
 		{ .key = "a", .header = "", .unit = "value" },
@@ -119,31 +116,31 @@ static void metrics(const struct rama_report_diff *d, struct rama_report_paper *
 		{ .key = "change", .header = "" },
 		{ .key = "judgement", .header = "" }
 	};
-	struct rama_report_sheet *s = rama_report_paper_sheet(p, "metrics", "Figures", columns, 7);
+	struct rama_grid *s = rama_report_paper_sheet(p, "metrics", "Figures", columns, 7);
 
 	s->data = true;
 	for (unsigned m = 0; m < RAMA_REPORT_METRICS; m++) {
 		const struct rama_report_diff_metric *x = &d->metrics[m];
-		struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
+		struct rama_grid_cell *row = rama_report_paper_row(p, s);
 
-		row[0] = rama_report_sheet_text(rama_report_metric_info[m].name);
-		row[1] = rama_report_sheet_text(rama_report_metric_info[m].unit);
+		row[0] = rama_grid_text_cell(rama_report_metric_info[m].name);
+		row[1] = rama_grid_text_cell(rama_report_metric_info[m].unit);
 		row[2].value = x->value[0];
 		row[3].value = x->value[1];
 		row[4].value = x->value[0] != 0 ? x->value[1] / x->value[0] : NAN;
-		row[5] = rama_report_sheet_text(rama_report_change_name[x->change]);
-		row[6] = rama_report_sheet_text(rama_report_judgement_name[x->better + 1]);
+		row[5] = rama_grid_text_cell(rama_report_change_name[x->change]);
+		row[6] = rama_grid_text_cell(rama_report_judgement_name[x->better + 1]);
 	}
 }
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static enum rama_report_tone tone_of(enum rama_diag_level level)
+static enum rama_tone tone_of(enum rama_diag_level level)
 {
-	return level == RAMA_DIAG_LEVEL_HIGH   ? RAMA_REPORT_TONE_BAD
-	       : level == RAMA_DIAG_LEVEL_WARN ? RAMA_REPORT_TONE_WARN
-	       : level == RAMA_DIAG_LEVEL_OK   ? RAMA_REPORT_TONE_GOOD
-					       : RAMA_REPORT_TONE_DIM;
+	return level == RAMA_DIAG_LEVEL_HIGH   ? RAMA_TONE_BAD
+	       : level == RAMA_DIAG_LEVEL_WARN ? RAMA_TONE_WARN
+	       : level == RAMA_DIAG_LEVEL_OK   ? RAMA_TONE_GOOD
+					       : RAMA_TONE_DIM;
 }
 
 static const char *level_of(const struct rama_diag_finding *f)
@@ -162,31 +159,31 @@ static enum rama_diag_level worst_of(const struct rama_report_diff_finding *f)
 }
 
 static void finding_row(const struct rama_report_diff_finding *f, struct rama_report_paper *p,
-			struct rama_report_sheet *s)
+			struct rama_grid *s)
 {
 	static const int better[] = { -1, -1, 1, 1, 0 }; /* by fate */
 	const struct rama_diag_finding *a = f->side[0], *b = f->side[1];
 	enum rama_diag_level worst = worst_of(f);
-	struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
+	struct rama_grid_cell *row = rama_report_paper_row(p, s);
 
-	row[0] = rama_report_sheet_text(rama_report_fate_name[f->fate]);
+	row[0] = rama_grid_text_cell(rama_report_fate_name[f->fate]);
 	row[0].tone = judged(worst >= RAMA_DIAG_LEVEL_WARN ? better[f->fate] : 0);
-	row[1] = rama_report_sheet_text(
+	row[1] = rama_grid_text_cell(
 		a != NULL && b != NULL && a->level == b->level
 			? level_of(a)
 			: rama_report_paper_fmt(p, "%s → %s", level_of(a), level_of(b)));
 	row[1].tone = tone_of(worst);
-	row[2] = rama_report_sheet_value(p, "s", a != NULL ? a->cost : NAN);
-	row[3] = rama_report_sheet_value(p, "s", b != NULL ? b->cost : NAN);
-	row[4] = rama_report_sheet_text(f->rule->id);
-	row[5] = rama_report_sheet_text(rama_report_paper_text(p, b != NULL   ? b->title
-								  : a != NULL ? a->title
-									      : ""));
+	row[2] = rama_report_paper_value(p, "s", a != NULL ? a->cost : NAN);
+	row[3] = rama_report_paper_value(p, "s", b != NULL ? b->cost : NAN);
+	row[4] = rama_grid_text_cell(f->rule->id);
+	row[5] = rama_grid_text_cell(rama_report_paper_text(p, b != NULL   ? b->title
+							       : a != NULL ? a->title
+									   : ""));
 }
 
 static void findings(const struct rama_report_diff *d, struct rama_report_paper *p, bool verbose)
 {
-	static const struct rama_report_sheet_column columns[] = {
+	static const struct rama_grid_column columns[] = {
 		{ .key = "state", .header = "" },
 		{ .key = "level", .header = "level" },
 		{ .key = "cost_a", .header = "cost A", .unit = "s" },
@@ -194,8 +191,7 @@ static void findings(const struct rama_report_diff *d, struct rama_report_paper 
 		{ .key = "rule", .header = "rule" },
 		{ .key = "title", .header = "finding", .wide = true }
 	};
-	struct rama_report_sheet *s =
-		rama_report_paper_sheet(p, "findings", "Findings", columns, 6);
+	struct rama_grid *s = rama_report_paper_sheet(p, "findings", "Findings", columns, 6);
 	unsigned hidden = 0;
 
 	s->none = "No finding of weight in either run.";
@@ -213,14 +209,14 @@ static void findings(const struct rama_report_diff *d, struct rama_report_paper 
 
 /* ---- layers and files ------------------------------------------------------------------------ */
 
-static void pair(struct rama_report_paper *p, struct rama_report_sheet_cell *row, const char *unit,
+static void pair(struct rama_report_paper *p, struct rama_grid_cell *row, const char *unit,
 		 double a, double b)
 {
-	row[0] = rama_report_sheet_value(p, unit, a);
-	row[1] = rama_report_sheet_value(p, unit, b);
+	row[0] = rama_report_paper_value(p, unit, a);
+	row[1] = rama_report_paper_value(p, unit, b);
 }
 
-static void io_cells(struct rama_report_paper *p, struct rama_report_sheet_cell *row,
+static void io_cells(struct rama_report_paper *p, struct rama_grid_cell *row,
 		     const struct rama_job_io *a, const struct rama_job_io *b)
 {
 	pair(p, row, "s", rama_job_io_time(a), rama_job_io_time(b));
@@ -250,20 +246,19 @@ static bool idle(const struct rama_job_view_layer *l)
 
 static void layers(const struct rama_report_diff *d, struct rama_report_paper *p)
 {
-	static const struct rama_report_sheet_column columns[] = {
-		{ .key = "layer", .header = "layer" }, IO_COLUMNS
-	};
-	struct rama_report_sheet *s = rama_report_paper_sheet(p, "layers", "Layers", columns, 9);
+	static const struct rama_grid_column columns[] = { { .key = "layer", .header = "layer" },
+							   IO_COLUMNS };
+	struct rama_grid *s = rama_report_paper_sheet(p, "layers", "Layers", columns, 9);
 
 	for (unsigned i = 0; i < RAMA_JOB_LAYERS; i++) {
 		const struct rama_job_view_layer *a = &d->side[0].view->layer[i],
 						 *b = &d->side[1].view->layer[i];
-		struct rama_report_sheet_cell *row;
+		struct rama_grid_cell *row;
 
 		if (idle(a) && idle(b))
 			continue;
-		row = rama_report_sheet_row(p, s);
-		row[0] = rama_report_sheet_text(rama_job_layer_info[i].label);
+		row = rama_report_paper_row(p, s);
+		row[0] = rama_grid_text_cell(rama_job_layer_info[i].label);
 		io_cells(p, row + 1, &a->io, &b->io);
 	}
 	s->note = "Times and bytes are added over all ranks.";
@@ -289,22 +284,22 @@ static size_t telling(const struct rama_report_diff *d)
 
 static void files(const struct rama_report_diff *d, struct rama_report_paper *p, bool verbose)
 {
-	static const struct rama_report_sheet_column columns[] = {
+	static const struct rama_grid_column columns[] = {
 		{ .key = "name", .header = "file", .wide = true },
 		{ .key = "files_a", .header = "A", .unit = "count" },
 		{ .key = "files_b", .header = "B", .unit = "count" },
 		IO_COLUMNS
 	};
-	struct rama_report_sheet *s =
+	struct rama_grid *s =
 		rama_report_paper_sheet(p, "files", "Files that changed most", columns, 11);
 	size_t n = verbose ? d->n_files : telling(d);
 	char count[3][RAMA_HUMAN];
 
 	for (size_t i = 0; i < n; i++) {
 		const struct rama_report_diff_file *f = &d->files[i];
-		struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
+		struct rama_grid_cell *row = rama_report_paper_row(p, s);
 
-		row[0] = rama_report_sheet_text(rama_report_paper_text(p, f->name));
+		row[0] = rama_grid_text_cell(rama_report_paper_text(p, f->name));
 		pair(p, row + 1, "count", f->files[0], f->files[1]);
 		io_cells(p, row + 3, &f->io[0], &f->io[1]);
 	}
@@ -325,20 +320,19 @@ int rama_report_diff_paper(const struct rama_report_diff *d, struct rama_report_
 	*p = (struct rama_report_paper){ .verdict = d->verdict };
 	p->title = rama_report_paper_fmt(p, "%s: two runs compared",
 					 rama_report_paper_text(p, d->side[1].view->name));
-	p->tone = d->slower && !d->faster   ? RAMA_REPORT_TONE_BAD
-		  : d->faster && !d->slower ? RAMA_REPORT_TONE_GOOD
-					    : RAMA_REPORT_TONE_PLAIN;
+	p->tone = d->slower && !d->faster   ? RAMA_TONE_BAD
+		  : d->faster && !d->slower ? RAMA_TONE_GOOD
+					    : RAMA_TONE_PLAIN;
 	head(d, p, 0);
 	head(d, p, 1);
 	for (unsigned i = 0; i < d->n_notes; i++)
-		rama_report_paper_head(p, RAMA_REPORT_TONE_WARN,
-				       rama_report_paper_text(p, d->notes[i]));
+		rama_report_paper_head(p, RAMA_TONE_WARN, rama_report_paper_text(p, d->notes[i]));
 	figures(d, p);
 	metrics(d, p);
 	findings(d, p, verbose);
 	layers(d, p);
 	files(d, p, verbose);
-	rama_report_paper_foot(p, RAMA_REPORT_TONE_DIM,
+	rama_report_paper_foot(p, RAMA_TONE_DIM,
 			       rama_report_paper_fmt(p, "Differences up to %s count as none.",
 						     rama_human_share(n, d->tolerance)));
 	return p->failed ? RAMA_EMEMORY : 0;

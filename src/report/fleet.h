@@ -13,7 +13,7 @@
 #include "base/out.h"
 #include "diagnose/diagnose.h"
 #include "job/view.h"
-#include "report/sheet.h"
+#include "report/paper.h"
 
 #define RAMA_REPORT_FLEET_RULES 256 /* at most */
 

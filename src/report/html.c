@@ -1,55 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report/html.h"
-
+/* html.c: the report as one page that needs nothing else: the built page of web/ with the JSON
+ * document inside it, packed, and the picture for readers without scripts. */
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/pen.h"
-#include "report/svg.h"
+#include "base/xml.h"
+#include "report/form.h"
 
 #define PACK_LEVEL 9 /* of 12: within a percent of the best, in a third of its time */
 #define ROOM 3072    /* bytes of base64 written at once, a multiple of 4 */
 
 /* web/dist/report.html: cmake/web.cmake */
-extern const char rama_cli_page[], rama_report_page_end[];
-
-static void put_escaped(struct rama_out *o, const char *s)
-{
-	while (*s != '\0') {
-		switch (*s) {
-		case '&':
-			rama_out_text(o, "&amp;");
-			s++;
-			break;
-		case '<':
-			rama_out_text(o, "&lt;");
-			s++;
-			break;
-		case '>':
-			rama_out_text(o, "&gt;");
-			s++;
-			break;
-		case '"':
-			rama_out_text(o, "&quot;");
-			s++;
-			break;
-		default:
-			s += rama_report_pen_char(o, s);
-		}
-	}
-}
+extern const char rama_report_page[], rama_report_page_end[];
 
 static void put_title(struct rama_out *o, const struct rama_report *r)
 {
-	put_escaped(o, r->view->name);
+	rama_xml_text(o, r->view->name, RAMA_XML_ASK);
 	rama_out_text(o, " – I/O report");
 }
 
 static void put_picture(struct rama_out *o, const struct rama_report *r)
 {
 	rama_out_text(o, "<p>With scripts allowed, this page shows more.</p>\n");
-	rama_report_svg(o, r->view, r->diagnosis);
+	rama_report_svg(o, r);
 }
 
 static void put_base64(struct rama_out *o, const unsigned char *bytes, size_t n)
@@ -118,10 +92,11 @@ static const struct {
 	{ "@@iorama:data@@", put_data },
 };
 
-void rama_report_html(struct rama_out *o, const struct rama_report *r)
+static void html(struct rama_out *o, const struct rama_report *r, const struct rama_report_ask *a)
 {
-	const char *at = rama_cli_page;
+	const char *at = rama_report_page;
 
+	(void)a;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t length = strlen(places[i].mark);
 		const char *mark =
@@ -135,3 +110,9 @@ void rama_report_html(struct rama_out *o, const struct rama_report *r)
 	}
 	rama_out_bytes(o, at, (size_t)(rama_report_page_end - at));
 }
+
+const struct rama_report_form rama_report_form_html = { .suffix = ".html",
+							.file = true,
+							.detail = true,
+							.report = html,
+							.paper = rama_report_paper_html };

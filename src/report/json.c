@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/form.h"
 #include "table/terms.h"
 
 void rama_report_json_rows(struct rama_json *j, const char *key, const struct rama_report_table *t,
@@ -26,7 +27,7 @@ void rama_report_json_rows(struct rama_json *j, const char *key, const struct ra
 static void key_figure(struct rama_json *j, const char *key, double v)
 {
 	rama_json_key(j, key);
-	rama_report_json_figure(j, v);
+	rama_cell_figure_json(j, v);
 }
 
 /* a number, or null when it is below `least`: not known */
@@ -256,8 +257,8 @@ static void window(struct rama_json *j, const struct rama_diag_finding *f)
 		return;
 	}
 	rama_json_open(j, '[');
-	rama_report_json_figure(j, f->from);
-	rama_report_json_figure(j, f->to);
+	rama_cell_figure_json(j, f->from);
+	rama_cell_figure_json(j, f->to);
 	rama_json_close(j, ']');
 }
 
@@ -383,3 +384,15 @@ void rama_report_json(struct rama_out *o, const struct rama_report *r)
 	rama_json_close(&j, '}');
 	rama_out_char(o, '\n');
 }
+
+static void json(struct rama_out *o, const struct rama_report *r, const struct rama_report_ask *a)
+{
+	(void)a;
+	rama_report_json(o, r);
+}
+
+const struct rama_report_form rama_report_form_json = { .suffix = ".json",
+							.detail = true,
+							.report = json,
+							.diff = rama_report_diff_json,
+							.fleet = rama_report_fleet_json };

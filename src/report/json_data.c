@@ -11,7 +11,7 @@
 static void key_figure(struct rama_json *j, const char *key, double v)
 {
 	rama_json_key(j, key);
-	rama_report_json_figure(j, v);
+	rama_cell_figure_json(j, v);
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static void figures(struct rama_json *j, const char *key, const double *v, size_
 	rama_json_key(j, key);
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < n; i++)
-		rama_report_json_figure(j, v[i]);
+		rama_cell_figure_json(j, v[i]);
 	rama_json_close(j, ']');
 }
 
@@ -176,7 +176,7 @@ static void counters_of(struct rama_json *j, const struct rama_tab_schema *s,
 			continue;
 		rama_json_key(j, f->name);
 		if (f->type == RAMA_TAB_F64)
-			rama_report_json_figure(j, w[f->word].f);
+			rama_cell_figure_json(j, w[f->word].f);
 		else if (f->type == RAMA_TAB_U64)
 			rama_json_u64(j, w[f->word].u);
 		else
@@ -289,8 +289,7 @@ static void ranks(struct rama_json *j, const struct rama_report *r)
 	rama_json_key(j, "sorted");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < shown; i++) /* first and last one are always among them */
-		rama_report_json_figure(j,
-					r->rank_times[shown == n ? i : i * (n - 1) / (shown - 1)]);
+		rama_cell_figure_json(j, r->rank_times[shown == n ? i : i * (n - 1) / (shown - 1)]);
 	rama_json_close(j, ']');
 	key_figure(j, "mean", r->view->mean_io_time);
 	key_figure(j, "median", n > 0 ? r->rank_times[n / 2] : NAN);

@@ -9,7 +9,7 @@
 static void key_figure(struct rama_json *j, const char *key, double v)
 {
 	rama_json_key(j, key);
-	rama_report_json_figure(j, v);
+	rama_cell_figure_json(j, v);
 }
 
 /* Bytes of a cell, whole: traces lay accesses upon several cells, and fractions would double the
@@ -19,7 +19,7 @@ static void put_bytes(struct rama_json *j, double v)
 	if (v >= 1 && v < 9e15)
 		rama_json_i64(j, (int64_t)(v + 0.5));
 	else
-		rama_report_json_figure(j, v);
+		rama_cell_figure_json(j, v);
 }
 
 /* v NULL: null */
@@ -46,7 +46,7 @@ static void figures(struct rama_json *j, const char *key, const double *v, size_
 	}
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < n; i++)
-		rama_report_json_figure(j, v[i]);
+		rama_cell_figure_json(j, v[i]);
 	rama_json_close(j, ']');
 }
 
@@ -138,8 +138,8 @@ static void ops(struct rama_json *j, const struct rama_job_view *v, const uint32
 	COLUMN(j, "rank", rama_json_i64, x->rank);
 	COLUMN(j, "offset", rama_json_i64, x->offset);
 	COLUMN(j, "length", rama_json_i64, x->length);
-	COLUMN(j, "start", rama_report_json_figure, x->start);
-	COLUMN(j, "end", rama_report_json_figure, x->end);
+	COLUMN(j, "start", rama_cell_figure_json, x->start);
+	COLUMN(j, "end", rama_cell_figure_json, x->end);
 	rama_json_close(j, '}');
 }
 

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The report as Markdown, for tickets and wikis (GitHub's kind: tables and fenced code).
  * Whatever comes from the log is escaped: it may be text, never markup. */
-#include "report/table.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/human.h"
-#include "report/pen.h"
+#include "base/pen.h"
+#include "report/form.h"
 #include "report/words.h"
 
 #define ROWS_MOST 10
-#define COLUMNS_MOST 10
 
 static void text(struct rama_out *o, const char *s)
 {
 	while (s != NULL && *s != '\0') {
 		if (strchr("\\`*_{}[]<>#|~&$", *s) != NULL)
 			rama_out_char(o, '\\');
-		s += rama_report_pen_char(o, s);
+		s += rama_pen_char(o, s);
 	}
 }
 
@@ -29,7 +27,7 @@ static void code(struct rama_out *o, const char *s)
 		if (*s == '\n' || *s == '\t')
 			rama_out_char(o, *s++);
 		else
-			s += rama_report_pen_char(o, s);
+			s += rama_pen_char(o, s);
 	}
 }
 
@@ -183,10 +181,7 @@ static void findings(struct rama_out *o, const struct rama_report *r,
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static const struct {
-	enum rama_report_table_id table;
-	const char *columns[COLUMNS_MOST];
-} choice[] = {
+static const struct rama_report_choice choice[] = {
 	{ RAMA_REPORT_TABLE_layers,
 	  { "name", "files", "read_time", "write_time", "meta_time", "bytes_read", "bytes_written",
 	    "reads", "writes", "metas" } },
@@ -198,55 +193,45 @@ static const struct {
 	{ RAMA_REPORT_TABLE_targets, { "ost", "files", "time", "mean", "slowest" } },
 };
 
-static void table_head(struct rama_out *o, const struct rama_report_table *t, const unsigned *at,
-		       unsigned n)
-{
-	rama_out_fmt(o, "## %s\n\n|", t->title);
-	for (unsigned k = 0; k < n; k++)
-		rama_out_fmt(o, " %s |", t->columns[at[k]].header);
-	rama_out_text(o, "\n|");
-	for (unsigned k = 0; k < n; k++)
-		rama_out_text(o,
-			      t->columns[at[k]].unit == RAMA_REPORT_UNIT_TEXT ? "---|" : "---:|");
-	rama_out_char(o, '\n');
-}
-
 static void table(struct rama_out *o, const struct rama_report *r,
-		  const struct rama_report_table *t, const char *const *keys)
+		  const struct rama_report_choice *choose)
 {
-	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
-	unsigned at[COLUMNS_MOST], n = 0;
-	size_t rows = t->rows(r);
-	char to[64];
+	struct rama_cell c[RAMA_REPORT_COLUMNS_MOST];
+	struct rama_report_picked p;
+	size_t rows;
+	char n[RAMA_HUMAN];
 
-	if (rows == 0)
-		return;
-	for (; n < COLUMNS_MOST && keys[n] != NULL; n++)
-		at[n] = rama_report_table_column(t, keys[n]);
-	table_head(o, t, at, n);
-	for (size_t i = 0; i < rows && i < ROWS_MOST; i++) {
-		if (!t->row(r, i, c))
-			continue;
-		rama_out_char(o, '|');
-		for (unsigned k = 0; k < n; k++) {
-			rama_out_char(o, ' ');
-			text(o, rama_report_cell_text(to, &c[at[k]], t->columns[at[k]].unit));
-			rama_out_text(o, " |");
-		}
+	rama_report_pick(&p, choose);
+	rows = p.table->rows(r);
+	for (size_t i = 0; i < rows && i < ROWS_MOST; i++)
+		if (p.table->row(r, i, c))
+			rama_report_pick_row(&p, c);
+	if (rows > 0) {
+		rama_out_fmt(o, "## %s\n\n", p.grid.title);
+		rama_grid_markdown(o, &p.grid, text);
+		if (rows > ROWS_MOST)
+			rama_out_fmt(o, "\nand %s more\n",
+				     rama_human_count(n, (int64_t)(rows - ROWS_MOST)));
 		rama_out_char(o, '\n');
 	}
-	if (rows > ROWS_MOST)
-		rama_out_fmt(o, "\nand %s more\n",
-			     rama_human_count(to, (int64_t)(rows - ROWS_MOST)));
-	rama_out_char(o, '\n');
+	if (p.failed && o->error == 0)
+		o->error = RAMA_EMEMORY;
+	rama_report_pick_fini(&p);
 }
 
-void rama_report_markdown(struct rama_out *o, const struct rama_report *r,
-			  const struct rama_report_look *look)
+static void markdown(struct rama_out *o, const struct rama_report *r,
+		     const struct rama_report_ask *a)
 {
+	const struct rama_report_look *look = &a->look;
+
+	rama_out_text(o, a->apart ? "\n" : "");
 	head(o, r, look->utc_offset);
 	findings(o, r, look);
 	for (size_t i = 0; !look->brief && i < sizeof(choice) / sizeof(choice[0]); i++)
-		table(o, r, &rama_report_tables[choice[i].table], choice[i].columns);
+		table(o, r, &choice[i]);
 	rama_out_text(o, "*iorama " IORAMA_BUILD_VERSION "*\n");
 }
+
+const struct rama_report_form rama_report_form_markdown = { .suffix = ".md",
+							    .report = markdown,
+							    .paper = rama_report_paper_markdown };

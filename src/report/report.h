@@ -7,8 +7,8 @@
  *   rama_report_text(&out, &r, &look);
  *   rama_report_fini(&r);
  *
- * Renderers write to `out`, do no I/O of their own and read no clock; whether all could be
- * written is in out->error. */
+ * Other forms, and those of comparisons and fleets: report/form.h. All write to `out`, do no I/O of
+ * their own and read no clock; whether all could be written is in out->error. */
 #ifndef RAMA_REPORT_REPORT_H
 #define RAMA_REPORT_REPORT_H
 
@@ -106,11 +106,8 @@ void rama_report_text(struct rama_out *o, const struct rama_report *r,
 		      const struct rama_report_look *look);
 
 void rama_report_json(struct rama_out *o, const struct rama_report *r);
-void rama_report_markdown(struct rama_out *o, const struct rama_report *r,
-			  const struct rama_report_look *look);
-/* one table, see table.h; head: with the line of column names and, in front, a column `log` */
-struct rama_report_table;
-void rama_report_csv(struct rama_out *o, const struct rama_report *r,
-		     const struct rama_report_table *t, bool head);
+/* A picture: a whole SVG document that needs nothing else, light or dark as its reader likes; its
+ * style begins every name with "ir-", so that it may also stand inside a page. */
+void rama_report_svg(struct rama_out *o, const struct rama_report *r);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/human.h"
-#include "report/svg_parts.h"
+#include "report/svg.h"
 
 #define X0 116 /* of the time axis */
 #define X1 880

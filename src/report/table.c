@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/human.h"
-
 const char *const rama_report_size_label[RAMA_JOB_SIZE_BINS] = {
 	"0–100 B", "100 B–1 KiB", "1–10 KiB",	"10–100 KiB",	 "100 KiB–1 MiB",
 	"1–4 MiB", "4–10 MiB",	  "10–100 MiB", "100 MiB–1 GiB", "> 1 GiB"
@@ -65,42 +63,51 @@ static int64_t group_place(const struct rama_report *r, uint32_t group)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static struct rama_report_cell text_cell(const char *s)
+static struct rama_cell text_cell(const char *s)
 {
-	return (struct rama_report_cell){ s != NULL ? RAMA_REPORT_CELL_TEXT : RAMA_REPORT_CELL_NONE,
-					  { .text = s } };
+	return s != NULL ? (struct rama_cell){ RAMA_CELL_TEXT, { { s, strlen(s) } } }
+			 : (struct rama_cell){ .kind = RAMA_CELL_NONE };
 }
 
-static struct rama_report_cell int_cell(int64_t v)
+static struct rama_cell int_cell(int64_t v)
 {
-	return (struct rama_report_cell){ RAMA_REPORT_CELL_INT, { .i = v } };
+	return (struct rama_cell){ RAMA_CELL_INT, { .i = v } };
 }
 
-static struct rama_report_cell known_cell(int64_t v)
+static struct rama_cell known_cell(int64_t v)
 {
-	return v >= 0 ? int_cell(v) : (struct rama_report_cell){ .kind = RAMA_REPORT_CELL_NONE };
+	return v >= 0 ? int_cell(v) : (struct rama_cell){ .kind = RAMA_CELL_NONE };
 }
 
-static struct rama_report_cell real_cell(double v)
+static struct rama_cell real_cell(double v)
 {
-	return (struct rama_report_cell){ isfinite(v) ? RAMA_REPORT_CELL_REAL
-						      : RAMA_REPORT_CELL_NONE,
-					  { .f = v } };
+	return (struct rama_cell){ isfinite(v) ? RAMA_CELL_FIGURE : RAMA_CELL_NONE, { .f = v } };
 }
 
-#define CELL_TEXT(v) text_cell(v)
-#define CELL_ID(v) ((struct rama_report_cell){ RAMA_REPORT_CELL_ID, { .id = (v) } })
-#define CELL_RANK(v) known_cell(v)
+/* what a column may hold: its value as a cell, and the unit that people read it in */
+#define CELL_TEXT(v) text_cell(v) /* const char *, NULL: none */
+#define UNIT_TEXT NULL
+#define CELL_ID(v) ((struct rama_cell){ RAMA_CELL_ID, { .id = (v) } })
+#define UNIT_ID "id"
+#define CELL_RANK(v) known_cell(v) /* negative: none */
+#define UNIT_RANK "id"
 #define CELL_NUMBER(v) known_cell(v)
+#define UNIT_NUMBER "id"
 #define CELL_COUNT(v) int_cell((int64_t)(v))
+#define UNIT_COUNT "count"
 #define CELL_BYTES(v) int_cell(v)
-#define CELL_SECONDS(v) real_cell(v)
+#define UNIT_BYTES "bytes"
+#define CELL_SECONDS(v) real_cell(v) /* not finite: none */
+#define UNIT_SECONDS "seconds"
 #define CELL_SHARE(v) real_cell(v)
+#define UNIT_SHARE "share"
 #define CELL_FIGURE(v) real_cell(v)
-#define CELL_FLAG(v) ((struct rama_report_cell){ RAMA_REPORT_CELL_FLAG, { .flag = (v) } })
+#define UNIT_FIGURE "figure"
+#define CELL_FLAG(v) ((struct rama_cell){ RAMA_CELL_FLAG, { .flag = (v) } })
+#define UNIT_FLAG "flag"
 
-#define TABLE(name, ...) static const struct rama_report_column name##_columns[] = {
-#define COL(key, header, unit, value) { #key, header, RAMA_REPORT_UNIT_##unit },
+#define TABLE(name, ...) static const struct rama_grid_column name##_columns[] = {
+#define COL(id, text, kind, value) { .key = #id, .header = text, .unit = UNIT_##kind },
 #define END \
 	}   \
 	;
@@ -109,20 +116,20 @@ static struct rama_report_cell real_cell(double v)
 #undef COL
 #undef END
 
-#define TABLE(name, title, type, rows, address)                                                   \
-	static size_t name##_rows(const struct rama_report *r)                                    \
-	{                                                                                         \
-		const struct rama_job_view *v = r->view;                                          \
-		(void)v;                                                                          \
-		return rows;                                                                      \
-	}                                                                                         \
-	static bool name##_row(const struct rama_report *r, size_t i, struct rama_report_cell *c) \
-	{                                                                                         \
-		const struct rama_job_view *v = r->view;                                          \
-		struct place at = { 0 };                                                          \
-		const type *x = address;                                                          \
-		(void)v, (void)at;                                                                \
-		if (x == NULL)                                                                    \
+#define TABLE(name, title, type, rows, address)                                            \
+	static size_t name##_rows(const struct rama_report *r)                             \
+	{                                                                                  \
+		const struct rama_job_view *v = r->view;                                   \
+		(void)v;                                                                   \
+		return rows;                                                               \
+	}                                                                                  \
+	static bool name##_row(const struct rama_report *r, size_t i, struct rama_cell *c) \
+	{                                                                                  \
+		const struct rama_job_view *v = r->view;                                   \
+		struct place at = { 0 };                                                   \
+		const type *x = address;                                                   \
+		(void)v, (void)at;                                                         \
+		if (x == NULL)                                                             \
 			return false;
 #define COL(key, header, unit, value) *c++ = CELL_##unit(value);
 #define END          \
@@ -176,98 +183,55 @@ unsigned rama_report_table_column(const struct rama_report_table *t, const char 
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-static const char *figure_text(char to[40], double v)
-{
-	if (fabs(v) < 0x1p53 && v == (double)(int64_t)v)
-		*rama_put_i64(to, (int64_t)v) = '\0';
-	else
-		snprintf(to, 40, "%.9g", v);
-	return to;
-}
-
-void rama_report_out_figure(struct rama_out *o, double v)
-{
-	char to[40];
-
-	rama_out_text(o, figure_text(to, v));
-}
-
-void rama_report_json_figure(struct rama_json *j, double v)
-{
-	char to[40];
-
-	if (isfinite(v))
-		rama_json_raw(j, figure_text(to, v));
-	else
-		rama_json_null(j);
-}
-
-static void json_cell(struct rama_json *j, const struct rama_report_cell *c)
-{
-	switch (c->kind) {
-	case RAMA_REPORT_CELL_NONE:
-		rama_json_null(j);
-		break;
-	case RAMA_REPORT_CELL_TEXT:
-		rama_json_string(j, c->text);
-		break;
-	case RAMA_REPORT_CELL_ID:
-		rama_json_id(j, c->id);
-		break;
-	case RAMA_REPORT_CELL_INT:
-		rama_json_i64(j, c->i);
-		break;
-	case RAMA_REPORT_CELL_REAL:
-		rama_report_json_figure(j, c->f);
-		break;
-	case RAMA_REPORT_CELL_FLAG:
-		rama_json_bool(j, c->flag);
-		break;
-	}
-}
-
 void rama_report_table_json(struct rama_json *j, const struct rama_report_table *t,
 			    const struct rama_report *r, size_t i)
 {
-	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
+	struct rama_cell c[RAMA_REPORT_COLUMNS_MOST];
 
 	if (!t->row(r, i, c))
 		return;
 	for (unsigned k = 0; k < t->n_columns; k++) {
 		rama_json_key(j, t->columns[k].key);
-		json_cell(j, &c[k]);
+		rama_cell_json(j, &c[k], t->columns[k].unit);
 	}
 }
 
-const char *rama_report_cell_text(char to[64], const struct rama_report_cell *c,
-				  enum rama_report_unit unit)
+void rama_report_pick(struct rama_report_picked *p, const struct rama_report_choice *c)
 {
-	double v = c->kind == RAMA_REPORT_CELL_REAL ? c->f : (double)c->i;
+	unsigned n = 0;
 
-	if (c->kind == RAMA_REPORT_CELL_NONE)
-		return "";
-	switch (unit) {
-	case RAMA_REPORT_UNIT_TEXT:
-		return c->text;
-	case RAMA_REPORT_UNIT_ID:
-		snprintf(to, 64, "%llu", (unsigned long long)c->id);
-		return to;
-	case RAMA_REPORT_UNIT_RANK:
-	case RAMA_REPORT_UNIT_NUMBER:
-		snprintf(to, 64, "%lld", (long long)c->i);
-		return to;
-	case RAMA_REPORT_UNIT_COUNT:
-		return rama_human_count(to, c->i);
-	case RAMA_REPORT_UNIT_BYTES:
-		return rama_human_bytes(to, v);
-	case RAMA_REPORT_UNIT_SECONDS:
-		return rama_human_seconds(to, v);
-	case RAMA_REPORT_UNIT_SHARE:
-		return rama_human_share(to, v);
-	case RAMA_REPORT_UNIT_FIGURE:
-		return rama_human_value(to, "count", v);
-	case RAMA_REPORT_UNIT_FLAG:
-		return c->flag ? "yes" : "no";
+	*p = (struct rama_report_picked){ .table = &rama_report_tables[c->table] };
+	for (; n < RAMA_REPORT_CHOICE_MOST && c->columns[n] != NULL; n++) {
+		p->at[n] = rama_report_table_column(p->table, c->columns[n]);
+		p->column[n] = p->table->columns[p->at[n]];
 	}
-	return "";
+	p->grid.title = p->table->title;
+	p->grid.columns = p->column;
+	p->grid.n_columns = n;
+}
+
+void rama_report_pick_row(struct rama_report_picked *p, const struct rama_cell *c)
+{
+	struct rama_grid_cell *row = rama_grid_row(&p->grid);
+	char to[RAMA_CELL_SHOWN];
+
+	p->failed = p->failed || row == NULL;
+	for (unsigned k = 0; row != NULL && k < p->grid.n_columns; k++) {
+		const struct rama_cell *x = &c[p->at[k]];
+		const char *text = rama_cell_text(to, x, p->column[k].unit);
+
+		if (x->kind == RAMA_CELL_NONE)
+			continue;
+		row[k].text = rama_arena_text(&p->arena, text, strlen(text));
+		row[k].value = x->kind == RAMA_CELL_INT	     ? (double)x->i
+			       : x->kind == RAMA_CELL_FIGURE ? x->f
+							     : NAN;
+		p->failed = p->failed || row[k].text == NULL;
+	}
+}
+
+void rama_report_pick_fini(struct rama_report_picked *p)
+{
+	rama_grid_fini(&p->grid);
+	rama_arena_fini(&p->arena);
 }

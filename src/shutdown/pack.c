@@ -114,7 +114,7 @@ static int pack_trace(struct rama_shutdown_shut *s, const struct rama_tab_module
 	return rc;
 }
 
-/* Its threads, as logfile/threads.c reads them. Every rank writes them for every record that it
+/* Its threads, as logfile/cursor.c reads them. Every rank writes them for every record that it
  * writes, so that both stay in step. */
 static int pack_threads(struct rama_shutdown_shut *s, const struct rama_tab_module *mod)
 {

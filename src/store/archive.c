@@ -142,7 +142,7 @@ static int copy_events(struct copy *c, int64_t process, const struct rama_wire_s
 {
 	struct rama_store_blocks *b = malloc(sizeof(*b));
 	const struct rama_store_block_row *r;
-	int rc = b != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	int rc = b != NULL ? 0 : rama_err_no_memory(e);
 
 	if (b != NULL)
 		rama_store_blocks_init(b, c->from, process);
@@ -331,7 +331,7 @@ static int copy_job(struct copy *c, struct rama_err *e)
 		rc = rama_store_do(c->to, pruned, ARGS(I(c->new_job)), e);
 	change = rc == 0 ? rama_store_batch_change(c->to, c->new_job) : NULL;
 	if (rc == 0 && change == NULL)
-		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		rc = rama_err_no_memory(e);
 	if (change != NULL) {
 		change->settle = true;
 		change->files = c->logged ? 0 : change->files;

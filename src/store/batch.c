@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/siphash.h"
 #include "store/parts.h"
 
@@ -33,15 +34,8 @@ struct rama_store_change *rama_store_batch_change(struct rama_store *s, int64_t 
 		return NULL;
 	if (*at != 0)
 		return &b->change[*at - 1];
-	if (b->n_changes == b->room_changes) {
-		size_t room = b->room_changes * 2 + 16;
-		void *p = realloc(b->change, room * sizeof(*b->change));
-
-		if (p == NULL)
-			return NULL;
-		b->change = p;
-		b->room_changes = room;
-	}
+	if (!RAMA_GROW(b->change, b->room_changes, b->n_changes + 1))
+		return NULL;
 	b->change[b->n_changes] = (struct rama_store_change){ .job = job };
 	*at = ++b->n_changes;
 	return &b->change[b->n_changes - 1];
@@ -63,15 +57,8 @@ static struct rama_store_process *remember(struct rama_store *s, const struct ra
 	bool fresh;
 	uint64_t *at;
 
-	if (b->n_processes == b->room_processes) {
-		size_t room = b->room_processes * 2 + 16;
-		void *more = realloc(b->process, room * sizeof(*b->process));
-
-		if (more == NULL)
-			return NULL;
-		b->process = more;
-		b->room_processes = room;
-	}
+	if (!RAMA_GROW(b->process, b->room_processes, b->n_processes + 1))
+		return NULL;
 	at = rama_map_put(&b->by_segment, half_of(&p->segment), &fresh);
 	if (at == NULL)
 		return NULL;
@@ -182,7 +169,7 @@ int rama_store_process_get(struct rama_store *s, const struct rama_wire_segment_
 	if (rc != 0)
 		return rc;
 	*to = remember(s, &p);
-	return *to != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	return *to != NULL ? 0 : rama_err_no_memory(e);
 }
 
 /* ---- the end of a batch ---------------------------------------------------------------------- */
@@ -210,7 +197,7 @@ static int flush_process(struct rama_store *s, const struct rama_store_process *
 		rc = rama_store_do(s, back, ARGS(I(p->number)), e);
 	c = rc == 0 ? rama_store_batch_change(s, p->job) : NULL;
 	if (rc == 0 && c == NULL)
-		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		rc = rama_err_no_memory(e);
 	if (c != NULL)
 		c->settle = true;
 	return rc;

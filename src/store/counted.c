@@ -167,7 +167,7 @@ static int put_total(struct rama_store *s, const struct rama_store_process *p,
 	int rc = 0;
 
 	if (c == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	to_figures(now, total);
 	for (unsigned i = 0; i < FIGURES; i++) {
 		gain[i] = now[i] > k->figure[i] ? now[i] - k->figure[i] : 0;
@@ -219,7 +219,7 @@ static int put_gain(struct rama_store *s, struct rama_store_process *p,
 	int rc;
 
 	if (c == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	to_figures(gain, g);
 	rc = put_row(s, p, g->layer, (struct interval){ m->t, m->width }, gain, &changed, e);
 	if (rc != 0 || changed == 0)

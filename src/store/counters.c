@@ -142,12 +142,12 @@ int rama_store_tables_init(struct rama_store *s, struct rama_err *e)
 		if (!has_table(m))
 			continue;
 		if (init_one(&s->table[id], m) != 0)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 		if (s->table[id].n > widest)
 			widest = s->table[id].n;
 	}
 	s->cells = calloc(widest + FIXED, sizeof(*s->cells));
-	return s->cells != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	return s->cells != NULL ? 0 : rama_err_no_memory(e);
 }
 
 void rama_store_tables_fini(struct rama_store *s)
@@ -229,7 +229,7 @@ static int add_columns(struct rama_store *s, const struct rama_store_table *t,
 			rc = s->ops->script(s->db, sql, e);
 		}
 		if (name == NULL)
-			rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			rc = rama_err_no_memory(e);
 		free(name);
 	}
 	return rc;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "store/parts.h"
 
 /* ---- sums per second ------------------------------------------------------------------------- */
@@ -59,15 +60,8 @@ static struct sum *sum_of(struct sums *t, int64_t second, uint16_t what)
 	if (at == NULL)
 		return NULL;
 	if (*at == 0) {
-		if (t->n == t->room) {
-			size_t room = t->room * 2 + 64;
-			void *p = realloc(t->sum, room * sizeof(*t->sum));
-
-			if (p == NULL)
-				return NULL;
-			t->sum = p;
-			t->room = room;
-		}
+		if (!RAMA_GROW(t->sum, t->room, t->n + 1))
+			return NULL;
 		t->sum[t->n] = (struct sum){ .second = second, .group = group };
 		*at = ++t->n;
 	}
@@ -135,7 +129,7 @@ int rama_store_rollups_put(struct rama_store *s, const struct rama_store_process
 	int rc;
 
 	if (t == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	group_calls(t, b);
 	rc = sum_up(t, b);
 	rc = rc != 0 ? rama_err_set(e, rc, "out of memory") : put_sums(s, p, t, e);
@@ -163,17 +157,9 @@ static void add_range(struct missing *m, uint64_t from, uint64_t to)
 {
 	if (from >= to || m->failed)
 		return;
-	if (m->n == m->room) {
-		size_t room = m->room * 2 + 8;
-		void *p = realloc(m->range, room * sizeof(*m->range));
-
-		m->failed = p == NULL;
-		if (m->failed)
-			return;
-		m->range = p;
-		m->room = room;
-	}
-	m->range[m->n++] = (struct range){ from, to };
+	m->failed = !RAMA_GROW(m->range, m->room, m->n + 1);
+	if (!m->failed)
+		m->range[m->n++] = (struct range){ from, to };
 }
 
 /* a block that is there, in order of its first event */
@@ -204,7 +190,7 @@ static int find_missing(struct rama_store *s, int64_t process, const struct rama
 				  I(first + b->n)),
 			     there, m, e);
 	add_range(m, m->at, m->to);
-	return rc == 0 && m->failed ? rama_err_set(e, RAMA_EMEMORY, "out of memory") : rc;
+	return rc == 0 && m->failed ? rama_err_no_memory(e) : rc;
 }
 
 /* the part of a block from..to */
@@ -233,7 +219,7 @@ static int put_range(struct rama_store *s, struct rama_store_process *p, struct 
 	int rc;
 
 	if (c == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	rc = s->ops->put_block(s->db, p->job, p->number, p->rank, b, bytes, n, &s->packer, e);
 	if (rc == 0)
 		rc = rama_store_rollups_put(s, p, b, e);

@@ -274,7 +274,7 @@ static int dissolve(struct rama_store *s, int64_t job, struct rama_err *e)
 		rc = rama_store_job_remove(s, job, false, e);
 	c = rc == 0 ? rama_store_batch_change(s, to) : NULL;
 	if (rc == 0 && c == NULL)
-		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		rc = rama_err_no_memory(e);
 	if (c != NULL)
 		c->settle = true;
 	return rc == 0 ? 1 : rc;

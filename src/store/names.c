@@ -70,7 +70,7 @@ int rama_store_number(struct rama_store *s, struct rama_store_names *names,
 	en = rama_arena_alloc(&names->arena, sizeof(*en) + n);
 	place = rama_map_put(&names->map, hash, NULL);
 	if (en == NULL || place == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	*en = (struct entry){ .next = (struct entry *)(uintptr_t)*place,
 			      .number = *number,
 			      .len = n };
@@ -97,7 +97,7 @@ int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_wi
 	int rc = 0;
 
 	if (c == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		rc = rama_store_count(s, sql,
 				      ARGS(I(job), I(name[i].record),

@@ -211,7 +211,7 @@ static int connect_now(struct rama_store_pg *db, struct rama_err *e)
 	rama_store_pg_forget_statements(db, false);
 	db->conn = PQconnectStartParams(keys, values, 1);
 	if (db->conn == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	db->ended = false;
 	PQsetNoticeReceiver(db->conn, take_notice, db);
 	PQsetErrorVerbosity(db->conn, PQERRORS_VERBOSE);
@@ -287,7 +287,7 @@ static int open_db(void **to, const char *where, unsigned flags, struct rama_err
 	db = calloc(1, sizeof(*db));
 	if (db == NULL || (db->where = strdup(where)) == NULL) {
 		free(db);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	db->flags = flags;
 	rc = connect_now(db, e);

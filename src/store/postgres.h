@@ -75,8 +75,10 @@ struct rama_store_pg {
 	struct rama_map by_key;		 /* address of a text -> statement[] */
 	struct rama_store_pg_statement **statement;
 	unsigned n_statements;
+	size_t room_statements;
 	struct rama_store_pg_call *call; /* known calls */
-	unsigned n_calls, room_calls;
+	unsigned n_calls;
+	size_t room_calls;
 	struct work *work; /* of postgres_block.c */
 };
 

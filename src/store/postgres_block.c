@@ -6,6 +6,7 @@
  * lowest first, are bytes i, n + i, 2 n + i, ... of x. So numbers cost as many bytes as they
  * need, none if they lie on a line, and what lies together is alike: the database compresses it
  * well. The file of event i is records[k], with k such a number, from 0. */
+#include "base/grow.h"
 #include "store/postgres.h"
 
 #include <endian.h>
@@ -70,15 +71,8 @@ static int take_call(void *ctx, const struct rama_store_row *row, struct rama_er
 	struct rama_store_pg_call *c;
 	char *to[3];
 
-	if (db->n_calls == db->room_calls) {
-		unsigned room = db->room_calls * 2 + 64;
-		void *more = realloc(db->call, room * sizeof(*db->call));
-
-		if (more == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-		db->call = more;
-		db->room_calls = room;
-	}
+	if (!RAMA_GROW(db->call, db->room_calls, db->n_calls + 1))
+		return rama_err_no_memory(e);
 	c = &db->call[db->n_calls];
 	*c = (struct rama_store_pg_call){ .number = row->cell[0].i };
 	to[0] = c->what.layer, to[1] = c->what.op, to[2] = c->what.fn;
@@ -234,7 +228,7 @@ static int list_records(struct work *w, const struct rama_wire_block *b, uint32_
 		}
 		place = rama_map_put(&w->places, id, &fresh);
 		if (place == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 		if (*place == 0) {
 			w->record[n] = id;
 			*place = ++n;
@@ -328,7 +322,7 @@ int rama_store_pg_put_block(void *handle, int64_t job, int64_t process, int64_t 
 
 	(void)bytes, (void)n, (void)p;
 	if (w == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	for (uint32_t i = 0; rc == 0 && i < b->n_whats; i++)
 		rc = number_of_call(db, &b->what[i], &calls[i], e);
 	if (rc != 0)
@@ -476,7 +470,7 @@ int rama_store_pg_get_block(void *handle, const struct rama_store_cell *cells, u
 
 	(void)p;
 	if (w == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	if (n < CELLS_ALL || cells[0].i < 1 || cells[0].i > RAMA_WIRE_BLOCK_EVENTS)
 		return rama_err_set(e, RAMA_ECORRUPT, "a block without events");
 	b->n = (uint32_t)cells[0].i;

@@ -129,7 +129,7 @@ static int put_text(struct rama_store_pg_args *a, unsigned i, Oid type,
 	if (a->text[i] == NULL && len == c->len && a->format[i] == 0)
 		a->text[i] = strndup(c->text, len);
 	if (a->text[i] == NULL && (len != c->len || a->format[i] == 0))
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	a->value[i] = a->text[i] != NULL ? a->text[i] : c->text;
 	a->length[i] = (int)len;
 	return 0;
@@ -174,7 +174,7 @@ int rama_store_pg_args_init(struct rama_store_pg_args *a, const struct rama_stor
 	a->text = calloc(most + 1, sizeof(*a->text));
 	if (a->value == NULL || a->length == NULL || a->format == NULL || a->type == NULL ||
 	    a->number == NULL || a->text == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	for (unsigned i = 0; i < most; i++) {
 		int rc = put_arg(a, i, st->type != NULL ? st->type[i] : 0, &args[i], e);
 

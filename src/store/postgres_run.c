@@ -2,6 +2,7 @@
 /* postgres_run.c: statements on their way. What was sent comes back in order: outcomes nobody
  * waited for, then the rows of the one that somebody waits for, then the mark of the end of the
  * pipeline (sync). */
+#include "base/grow.h"
 #include "store/postgres.h"
 
 #include <stdio.h>
@@ -129,18 +130,16 @@ void rama_store_pg_forget_statements(struct rama_store_pg *db, bool for_good)
 static int new_statement(struct rama_store_pg *db, const char *sql,
 			 struct rama_store_pg_statement **found, struct rama_err *e)
 {
-	struct rama_store_pg_statement **grown =
-		realloc((void *)db->statement,
-			(db->n_statements + 1) * sizeof(struct rama_store_pg_statement *));
 	struct rama_store_pg_statement *st = calloc(1, sizeof(*st));
 
-	if (grown != NULL)
-		db->statement = grown;
 	if (st != NULL)
 		st->sql = strdup(sql);
-	if (grown == NULL || st == NULL || st->sql == NULL) {
+	if (st == NULL || st->sql == NULL ||
+	    !RAMA_GROW(db->statement, db->room_statements, db->n_statements + 1)) {
+		if (st != NULL)
+			free(st->sql);
 		free(st);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	snprintf(st->name, sizeof(st->name), "iorama_%u", db->n_statements);
 	db->statement[db->n_statements++] = st;
@@ -158,7 +157,7 @@ static int find_statement(struct rama_store_pg *db, const char *sql,
 	int rc;
 
 	if (at == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	if (*at != 0 && strcmp(db->statement[*at - 1]->sql, sql) == 0) {
 		*found = db->statement[*at - 1];
 		return 0;
@@ -177,7 +176,7 @@ static int learn_types(struct rama_store_pg_statement *st, const PGresult *r, st
 	st->n_types = (unsigned)PQnparams(r);
 	st->type = calloc(st->n_types + 1, sizeof(*st->type));
 	if (st->type == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	for (unsigned i = 0; i < st->n_types; i++)
 		st->type[i] = PQparamtype(r, (int)i);
 	st->binary = true;
@@ -234,7 +233,7 @@ static int prepare(struct rama_store_pg *db, struct rama_store_pg_statement *st,
 	int rc = 0;
 
 	if (sql == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	if (PQsendPrepare(db->conn, st->name, sql, (int)unused_types(sql, type, MOST), type) != 1 ||
 	    PQsendDescribePrepared(db->conn, st->name) != 1)
 		rc = rama_store_pg_fail(db, NULL, e);
@@ -265,19 +264,12 @@ static int read_ahead(struct rama_store_pg *db, struct rama_err *e)
 	if (rows == NULL || rows->whole)
 		return 0;
 	while ((r = PQgetResult(db->conn)) != NULL) {
-		PGresult **grown = rows->kept;
-
-		if (rows->n == rows->room) {
-			rows->room = rows->room * 2 + 64;
-			grown = realloc((void *)rows->kept, rows->room * sizeof(PGresult *));
-		}
-		if (grown == NULL) {
+		if (!RAMA_GROW(rows->kept, rows->room, rows->n + 1)) {
 			PQclear(r);
 			rama_store_pg_drain(db);
 			rows->whole = true;
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 		}
-		rows->kept = grown;
 		rows->kept[rows->n++] = r;
 	}
 	rama_store_pg_drain(db);

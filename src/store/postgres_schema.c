@@ -128,12 +128,8 @@ static const char value[] =
  * OFFSET 0 keeps the planner from taking it apart. */
 #define PLAIN(x) "b." x "_base, b." x "_step, b." x "_bytes || ''::BYTEA AS " x "_bytes, "
 #define VALUE(x, name) "iorama_value(m." x "_base, m." x "_step, m." x "_bytes, m.n, s.i)" name
-#define EVENTS \
-	"SELECT b.job, b.rank, v.end_ns, v.end_ns - v.dur_ns AS start_ns, v.dur_ns," \
-	" nullif(v.off, -1) AS off, nullif(v.len, -1) AS len, v.record, f.path AS file," \
-	" c.layer, c.op, c.fn, b.tid, b.lane, b.first + v.i AS seq, v.call," \
-	" CASE v.back WHEN 0 THEN 0 ELSE (v.call + 1 - v.back) & 4294967295 END AS parent," \
-	" CAST(v.what & 1 AS INTEGER) AS failed, p.host, b.process FROM blocks b" \
+#define FROM_BLOCKS \
+	" FROM blocks b" \
 	" CROSS JOIN LATERAL (SELECT b.n::INTEGER AS n, " \
 	PLAIN("end") PLAIN("dur") PLAIN("off") PLAIN("len") PLAIN("what") PLAIN("call") \
 	PLAIN("parent") \
@@ -147,19 +143,27 @@ static const char value[] =
 	" LEFT JOIN processes p ON p.number = b.process" \
 	" LEFT JOIN files f ON f.job = b.job AND f.record = v.record"
 
-static const char events[] = "CREATE VIEW events AS " EVENTS ";";
+static const char events[] =
+	"CREATE VIEW events AS SELECT "
+#define EVENT_FIRST(id, name, lite, postgres, unit, is, value, sql) sql
+#define EVENT(id, name, lite, postgres, unit, is, value, sql) ", " sql
+#include "store/events.def"
+	FROM_BLOCKS ";";
 
 /* Events of a job, of a rank (NULL: of all) and of a time, from <= end < to (NULL: without an
  * end), by keys of blocks. */
 static const char events_of[] =
 	"CREATE FUNCTION iorama_events(of_job BIGINT, of_rank BIGINT DEFAULT NULL,"
 	" from_ns BIGINT DEFAULT NULL, to_ns BIGINT DEFAULT NULL) RETURNS TABLE ("
-#define EVENT_FIRST(id, name, lite, postgres, unit) #name " " #postgres
-#define EVENT(id, name, lite, postgres, unit) ", " #name " " #postgres
+#define EVENT_FIRST(id, name, lite, postgres, ...) #name " " #postgres
+#define EVENT(id, name, lite, postgres, ...) ", " #name " " #postgres
 #include "store/events.def"
 	")"
-	" LANGUAGE sql STABLE PARALLEL SAFE ROWS 10000 AS $$ "
-	EVENTS " WHERE b.job = of_job AND (of_rank IS NULL OR b.rank = of_rank)"
+	" LANGUAGE sql STABLE PARALLEL SAFE ROWS 10000 AS $$ SELECT "
+#define EVENT_FIRST(id, name, lite, postgres, unit, is, value, sql) sql
+#define EVENT(id, name, lite, postgres, unit, is, value, sql) ", " sql
+#include "store/events.def"
+	FROM_BLOCKS " WHERE b.job = of_job AND (of_rank IS NULL OR b.rank = of_rank)"
 	" AND (to_ns IS NULL OR b.t0 < to_ns) AND (to_ns IS NULL OR v.end_ns < to_ns)"
 	" AND (from_ns IS NULL OR b.t0 >= from_ns - (SELECT max_span FROM jobs WHERE number = "
 	"of_job))"

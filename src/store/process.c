@@ -30,7 +30,7 @@ static int name_again(struct rama_store *s, const char *key, int64_t old, int64_
 			continue;
 		c = rama_store_batch_change(s, i == 0 ? job : old);
 		if (c == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 		c->settle = c->recount = true;
 	}
 	return rc;
@@ -166,7 +166,7 @@ int rama_store_process_put(struct rama_store *s, const struct rama_wire_msg_proc
 		rc = update(s, p, m, e);
 	c = rc == 0 ? rama_store_batch_change(s, job) : NULL;
 	if (rc == 0 && c == NULL)
-		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		rc = rama_err_no_memory(e);
 	if (c != NULL)
 		c->settle = true;
 	return rc;

@@ -2,21 +2,15 @@
 /* prune.c: old jobs leave the store. */
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "store/parts.h"
 
 static int take_number(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_store_list *l = ctx;
 
-	if (l->n == l->room) {
-		size_t room = l->room * 2 + 64;
-		void *p = realloc(l->number, room * sizeof(*l->number));
-
-		if (p == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-		l->number = p;
-		l->room = room;
-	}
+	if (!RAMA_GROW(l->number, l->room, l->n + 1))
+		return rama_err_no_memory(e);
 	l->number[l->n++] = row->cell[0].i;
 	return 0;
 }

@@ -5,11 +5,6 @@
 
 #include "store/parts.h"
 
-static int no_memory(struct rama_err *e)
-{
-	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-}
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 #define MOST_ALIASES 64
@@ -116,7 +111,7 @@ static int put_loss(struct rama_store *s, const struct rama_wire_msg_loss *m, st
 		return rc;
 	c = rama_store_batch_change(s, j.job[0]);
 	if (c == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	c->settle = true;
 	return 0;
 }

@@ -379,7 +379,7 @@ int rama_store_put_log(struct rama_store *s, const struct rama_store_log *l, str
 		rc = rama_store_figures_put(s, p.job, l->figures, l->n_figures, e);
 	c = rc == 0 ? rama_store_batch_change(s, p.job) : NULL;
 	if (rc == 0 && c == NULL)
-		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		rc = rama_err_no_memory(e);
 	if (c != NULL) {
 		c->files = 0; /* the log says how many */
 		/* processes that this batch has brought are not in the row yet */

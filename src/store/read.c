@@ -72,7 +72,7 @@ static int take_bytes(void *ctx, const struct rama_store_row *row, struct rama_e
 		return 1;
 	to->b = malloc(c->len + 1);
 	if (to->b == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	memcpy(to->b, c->text, c->len);
 	to->n = c->len;
 	return 1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "store/parts.h"
 
 int64_t rama_store_now(const struct rama_store *s)
@@ -40,15 +41,8 @@ struct due {
 
 static bool add(struct rama_store_list *l, int64_t number)
 {
-	if (l->n == l->room) {
-		size_t room = l->room * 2 + 64;
-		int64_t *more = realloc(l->number, room * sizeof(*more));
-
-		if (more == NULL)
-			return false;
-		l->number = more;
-		l->room = room;
-	}
+	if (!RAMA_GROW(l->number, l->room, l->n + 1))
+		return false;
 	l->number[l->n++] = number;
 	return true;
 }
@@ -58,7 +52,7 @@ static int take_process(void *ctx, const struct rama_store_row *row, struct rama
 	struct due *d = ctx;
 
 	if (!add(&d->process, row->cell[0].i) || !add(&d->job, row->cell[1].i))
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	return 0;
 }
 
@@ -66,7 +60,7 @@ static int take_job(void *ctx, const struct rama_store_row *row, struct rama_err
 {
 	struct due *d = ctx;
 
-	return add(&d->job, row->cell[0].i) ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	return add(&d->job, row->cell[0].i) ? 0 : rama_err_no_memory(e);
 }
 
 #define PROCESSES "FROM processes WHERE state = 'running' AND (seen_ns < $1 OR seen_ns IS NULL)"
@@ -99,7 +93,7 @@ static int lose(struct rama_store *s, const struct due *d, struct rama_err *e)
 		struct rama_store_change *c = rama_store_batch_change(s, d->job.number[i]);
 
 		if (c == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 		c->settle = true;
 	}
 	return rc;

@@ -19,7 +19,7 @@ int rama_store_sqlite_error(struct rama_store_sqlite *db, int code, struct rama_
 	case SQLITE_FULL:
 		return rama_err_set(e, RAMA_EIO, "the disk is full");
 	case SQLITE_NOMEM:
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	case SQLITE_CORRUPT:
 		return rama_err_set(e, RAMA_ECORRUPT, "the database is damaged: %s", text);
 	case SQLITE_NOTADB:
@@ -84,7 +84,7 @@ static int entry_init(struct rama_store_sqlite *db, struct rama_store_sqlite_ent
 	en->name = calloc(en->n_cells + 1, sizeof(*en->name));
 	en->cell = calloc(en->n_cells + 1, sizeof(*en->cell));
 	if (en->arg == NULL || en->name == NULL || en->cell == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	for (unsigned i = 0; i < en->n_args; i++)
 		en->arg[i] = number_of(sqlite3_bind_parameter_name(en->st, (int)i + 1));
 	return 0;
@@ -313,7 +313,7 @@ static int put_block(void *handle, int64_t job, int64_t process, int64_t rank,
 
 		own = malloc(room);
 		len = own != NULL ? rama_wire_block_pack(p, b, own, room, e)
-				  : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+				  : rama_err_no_memory(e);
 		rc = len < 0 ? (int)len : 0;
 	}
 	if (rc == 0) {

@@ -12,12 +12,12 @@
 #include "store/walk.h"
 
 enum column {
-#define EVENT(id, name, lite, postgres, unit) COLUMN_##id,
+#define EVENT(id, ...) COLUMN_##id,
 #include "store/events.def"
 };
 static const char declaration[] = "CREATE TABLE events ("
-#define EVENT_FIRST(id, name, lite, postgres, unit) #name " " #lite
-#define EVENT(id, name, lite, postgres, unit) ", " #name " " #lite
+#define EVENT_FIRST(id, name, lite, ...) #name " " #lite
+#define EVENT(id, name, lite, ...) ", " #name " " #lite
 #include "store/events.def"
 				  ")";
 
@@ -371,73 +371,26 @@ static void give_host(struct cursor *c, sqlite3_context *ctx)
 	give_name(ctx, c->host_text);
 }
 
-static void give_text(sqlite3_context *ctx, const char *text)
-{
-	sqlite3_result_text(ctx, text, -1, SQLITE_STATIC); /* kept as long as the walk */
-}
-
-static int64_t number_of(const struct rama_store_stored_event *ev, int column)
-{
-	const struct rama_wire_event *w = ev->event;
-
-	switch (column) {
-	case COLUMN_JOB:
-		return ev->job;
-	case COLUMN_RANK:
-		return ev->rank;
-	case COLUMN_END:
-		return w->end;
-	case COLUMN_START:
-		return (int64_t)((uint64_t)w->end - (uint64_t)w->dur);
-	case COLUMN_DUR:
-		return w->dur;
-	case COLUMN_RECORD:
-		return (int64_t)w->record;
-	case COLUMN_TID:
-		return ev->tid;
-	case COLUMN_LANE:
-		return ev->lane;
-	case COLUMN_SEQ:
-		return (int64_t)ev->seq;
-	case COLUMN_CALL:
-		return w->call;
-	case COLUMN_PARENT:
-		return w->parent;
-	case COLUMN_FAILED:
-		return w->failed;
-	default:
-		return ev->process;
-	}
-}
+/* what stands in a column, by the word that events.def has for it */
+#define GIVE_NUMBER(v) sqlite3_result_int64(ctx, v)
+#define GIVE_PLACE(v) ((v) >= 0 ? sqlite3_result_int64(ctx, v) : (void)0)
+#define GIVE_RECORD(v) sqlite3_result_int64(ctx, v)
+/* kept as long as the walk */
+#define GIVE_WORD(v) sqlite3_result_text(ctx, v, -1, SQLITE_STATIC)
+#define GIVE_FILE(v) give_file(c, ctx)
+#define GIVE_HOST(v) give_host(c, ctx)
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 {
 	struct cursor *c = (struct cursor *)base;
-	const struct rama_wire_event *w = c->event.event;
+	const struct rama_store_stored_event *ev = &c->event;
 
 	switch (i) {
-	case COLUMN_OFF:
-	case COLUMN_LEN:
-		if ((i == COLUMN_OFF ? w->off : w->bytes) >= 0)
-			sqlite3_result_int64(ctx, i == COLUMN_OFF ? w->off : w->bytes);
+#define EVENT(id, name, lite, postgres, unit, is, value, sql) \
+	case COLUMN_##id:                                     \
+		GIVE_##is(value);                             \
 		break;
-	case COLUMN_FILE:
-		give_file(c, ctx);
-		break;
-	case COLUMN_LAYER:
-		give_text(ctx, c->event.what->layer);
-		break;
-	case COLUMN_OP:
-		give_text(ctx, c->event.what->op);
-		break;
-	case COLUMN_FN:
-		give_text(ctx, c->event.what->fn);
-		break;
-	case COLUMN_HOST:
-		give_host(c, ctx);
-		break;
-	default:
-		sqlite3_result_int64(ctx, number_of(&c->event, i));
+#include "store/events.def"
 	}
 	return SQLITE_OK;
 }

@@ -112,7 +112,7 @@ int rama_store_sqlite_open(void **to, const char *where, unsigned flags, struct 
 		return rc;
 	db = calloc(1, sizeof(*db));
 	if (db == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	db->writes = write;
 	rc = sqlite3_open_v2(path, &db->handle,
 			     (write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) |

@@ -172,13 +172,12 @@ int rama_store_open(struct rama_store **to, const char *where, unsigned flags, s
 	int rc;
 
 	if (s == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	s->ops = is_url(where) ? &rama_store_db_postgres : &rama_store_db_sqlite;
 	s->flags = flags;
 	s->block = malloc(sizeof(*s->block));
 	s->cut = malloc(sizeof(*s->cut));
-	rc = s->block != NULL && s->cut != NULL ? 0
-						: rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	rc = s->block != NULL && s->cut != NULL ? 0 : rama_err_no_memory(e);
 	if (rc == 0)
 		rc = s->ops->open(&s->db, where, flags, e);
 	if (rc == 0)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "store/parts.h"
 
 struct verify {
@@ -82,15 +83,8 @@ static struct expect *find_sum(struct verify *v, int64_t second, const char *lay
 		if (x->second == second && x->kind[0] == kind[0] && strcmp(x->layer, layer) == 0)
 			return x;
 	}
-	if (v->n_expect == v->room_expect) {
-		size_t room = v->room_expect * 2 + 64;
-		void *p = realloc(v->expect, room * sizeof(*v->expect));
-
-		if (p == NULL)
-			return NULL;
-		v->expect = p;
-		v->room_expect = room;
-	}
+	if (!RAMA_GROW(v->expect, v->room_expect, v->n_expect + 1))
+		return NULL;
 	x = &v->expect[v->n_expect];
 	*x = (struct expect){ .second = second, .kind = kind };
 	snprintf(x->layer, sizeof(x->layer), "%s", layer);
@@ -208,7 +202,7 @@ static int check_blocks(struct verify *v, struct rama_store_blocks *bs, struct l
 		check_row(v, r, l);
 		for (uint32_t i = 0; rc == 1 && i < b->n; i++)
 			if (add_event(v, b, &b->event[i]) != 0)
-				return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+				return rama_err_no_memory(e);
 	}
 	return 0;
 }
@@ -236,7 +230,7 @@ static int check_process(struct verify *v, int64_t process, struct rama_err *e)
 	struct lane l = { .lane = -1 };
 	int64_t p[SEEN] = { 0 };
 	int rc = bs != NULL ? rama_store_ints(v->s, sql, ARGS(I(process)), p, SEEN, e)
-			    : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			    : rama_err_no_memory(e);
 
 	v->process = process;
 	v->rank = p[RANK];

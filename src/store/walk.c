@@ -3,6 +3,7 @@
  * event that is still to come from open ones can be before its first; the least event of all
  * open blocks is next. Of a block only so many events are kept as fit the memory that is shared
  * by all open ones; for the others it is unpacked again. */
+#include "base/grow.h"
 #include "store/walk_parts.h"
 
 #include <stdio.h>
@@ -25,11 +26,6 @@ const char *const rama_store_event_walk_sql[RAMA_STORE_EVENT_WALK_WAYS] = {
 	"b.t0 >= $3 AND b.t0 < $4 AND (b.t0 > $3 OR b.job > $7 OR (b.job = $7 AND (b.rank > $6 OR"
 	" (b.rank = $6 AND b.number > $5)))) ORDER BY b.t0, b.job, b.rank, b.number LIMIT 256",
 };
-
-static int no_memory(struct rama_err *e)
-{
-	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-}
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
@@ -95,15 +91,8 @@ static int push(struct rama_store_event_walk *w, struct rama_store_walk_cursor *
 {
 	size_t at = w->n_open;
 
-	if (at == w->room_open) {
-		size_t room = w->room_open * 2 + 16;
-		void *p = realloc(w->open, room * sizeof(struct rama_store_walk_cursor *));
-
-		if (p == NULL)
-			return RAMA_EMEMORY;
-		w->open = p;
-		w->room_open = room;
-	}
+	if (!RAMA_GROW(w->open, w->room_open, at + 1))
+		return RAMA_EMEMORY;
 	w->open[w->n_open++] = c;
 	while (at > 0 && before(w, w->open[at], w->open[(at - 1) / 2])) {
 		struct rama_store_walk_cursor *up = w->open[(at - 1) / 2];
@@ -197,7 +186,7 @@ static int open_block(struct rama_store_event_walk *w, const struct rama_store_w
 	int rc;
 
 	if (c == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	c->h = *h;
 	rc = rama_store_event_walk_segment(w, h->process, &c->segment, e);
 	if (rc == 0)
@@ -209,7 +198,7 @@ static int open_block(struct rama_store_event_walk *w, const struct rama_store_w
 	rc = push(w, c);
 	if (rc != 0) {
 		cursor_free(c);
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	}
 	return 0;
 }
@@ -293,15 +282,8 @@ static int take_rank(void *ctx, const struct rama_store_row *row, struct rama_er
 {
 	struct rama_store_event_walk *w = ctx;
 
-	if (w->n_ranks == w->room_ranks) {
-		size_t room = w->room_ranks * 2 + 64;
-		void *p = realloc(w->ranks, room * sizeof(*w->ranks));
-
-		if (p == NULL)
-			return no_memory(e);
-		w->ranks = p;
-		w->room_ranks = room;
-	}
+	if (!RAMA_GROW(w->ranks, w->room_ranks, w->n_ranks + 1))
+		return rama_err_no_memory(e);
 	w->ranks[w->n_ranks++] = row->cell[0].i;
 	return 0;
 }
@@ -366,7 +348,7 @@ int rama_store_event_walk_open(struct rama_store_event_walk **to,
 	int rc;
 
 	if (w == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	w->ops = ops;
 	w->db = db;
 	w->f = *f;
@@ -376,7 +358,7 @@ int rama_store_event_walk_open(struct rama_store_event_walk **to,
 		w->f.from = INT64_MIN;
 	w->block = malloc(sizeof(*w->block));
 	w->pick = malloc(RAMA_WIRE_BLOCK_EVENTS * sizeof(*w->pick));
-	rc = w->block != NULL && w->pick != NULL ? check(w, e) : no_memory(e);
+	rc = w->block != NULL && w->pick != NULL ? check(w, e) : rama_err_no_memory(e);
 	snprintf(w->layer, sizeof(w->layer), "%s", f->layer != NULL ? f->layer : "");
 	snprintf(w->op, sizeof(w->op), "%s", f->op != NULL ? f->op : "");
 	if (rc == 0)

@@ -15,11 +15,6 @@
 #define KEEP_MANY 1024
 #define KEEP_MORE 128
 
-static int no_memory(struct rama_err *e)
-{
-	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-}
-
 struct body {
 	struct rama_store_event_walk *w;
 	bool found;
@@ -119,14 +114,14 @@ static int copy_items(struct rama_store_event_walk *w, struct rama_store_walk_cu
 	struct rama_store_walk_item *item = realloc(c->item, (take + 1) * sizeof(*item));
 
 	if (item == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	c->item = item;
 	for (uint32_t i = 0; i < b->n_whats; i++) {
 		struct rama_wire_what p = plain(&b->what[i]);
 
 		what[i] = kept_what(w, &p);
 		if (what[i] == NULL)
-			return no_memory(e);
+			return rama_err_no_memory(e);
 	}
 	for (uint32_t i = 0; i < take; i++) {
 		const struct rama_wire_event *ev = &b->event[w->pick[from + i]];
@@ -192,7 +187,7 @@ int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t proce
 	int rc;
 
 	if (at == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	if (*at == 0) {
 		rc = w->ops->run(w->db, sql, RAMA_STORE_DB_KEPT, ARGS(I(process)), take_segment, &f,
 				 NULL, e);
@@ -200,7 +195,7 @@ int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t proce
 			return rc;
 		copy = rama_arena_alloc(&w->arena, sizeof(*copy));
 		if (copy == NULL)
-			return no_memory(e);
+			return rama_err_no_memory(e);
 		*copy = f.key;
 		*at = (uintptr_t)copy;
 	}

@@ -203,7 +203,8 @@ static int get_sizes(struct head *h, const unsigned char *bytes, size_t n, struc
 }
 
 int rama_wire_block_peek(const unsigned char *bytes, size_t n, char job[RAMA_WIRE_JOB],
-			 uint32_t *events, struct rama_err *e)
+			 uint32_t *events, struct rama_wire_segment_key *segment,
+			 struct rama_err *e)
 {
 	char key[RAMA_WIRE_JOB] = "";
 	struct head h;
@@ -222,6 +223,8 @@ int rama_wire_block_peek(const unsigned char *bytes, size_t n, char job[RAMA_WIR
 		memcpy(job, key, sizeof(key));
 	if (events != NULL)
 		*events = (uint32_t)count;
+	if (segment != NULL)
+		memcpy(segment->b, bytes + AT_SEGMENT, sizeof(segment->b));
 	return 0;
 }
 
@@ -230,13 +233,12 @@ int rama_wire_block_head(struct rama_wire_block *b, const unsigned char *bytes, 
 {
 	char job[RAMA_WIRE_JOB];
 	uint32_t events = 0;
-	int rc = rama_wire_block_peek(bytes, n, job, &events, e);
+	int rc = rama_wire_block_peek(bytes, n, job, &events, &b->segment, e);
 
 	if (rc < 0)
 		return rc;
 	memcpy(b->job, job, sizeof(job));
 	b->n = events;
-	memcpy(b->segment.b, bytes + AT_SEGMENT, sizeof(b->segment.b));
 	b->lane = (uint32_t)rama_wire_load_le(bytes + AT_LANE, 4);
 	b->tid = (uint32_t)rama_wire_load_le(bytes + AT_TID, 4);
 	b->first = rama_wire_load_le(bytes + AT_FIRST, 8);

@@ -73,10 +73,11 @@ int rama_wire_block_unpack(struct rama_wire_block_packer *p, struct rama_wire_bl
 /* the head alone (no events, no table of calls): needs no decompression */
 int rama_wire_block_head(struct rama_wire_block *b, const unsigned char *bytes, size_t n,
 			 struct rama_err *e);
-/* of the head only the key of the job and the number of events (each may be NULL); needs no
- * struct rama_wire_block, which is large */
+/* of the head only the key of the job, the number of events and the segment (each may be NULL);
+ * needs no struct rama_wire_block, which is large */
 int rama_wire_block_peek(const unsigned char *bytes, size_t n, char job[RAMA_WIRE_JOB],
-			 uint32_t *events, struct rama_err *e);
+			 uint32_t *events, struct rama_wire_segment_key *segment,
+			 struct rama_err *e);
 void rama_wire_block_packer_fini(struct rama_wire_block_packer *p);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <libdeflate.h>
 
+#include "base/grow.h"
 #include "wire/coding.h"
 #include "wire/key.h"
 #include "wire/message_head.h"
@@ -28,16 +29,9 @@ static unsigned char *room(struct writer *w, size_t n)
 
 	if (w->rc < 0)
 		return NULL;
-	if (to->room - to->n < n) {
-		size_t size = to->room * 2 > to->n + n ? to->room * 2 : to->n + n + 256;
-		unsigned char *b = realloc(to->b, size);
-
-		if (b == NULL) {
-			w->rc = rama_err_set(w->e, RAMA_EMEMORY, "no memory for a message");
-			return NULL;
-		}
-		to->b = b;
-		to->room = size;
+	if (to->room - to->n < n && !RAMA_GROW(to->b, to->room, to->n + n)) {
+		w->rc = rama_err_set(w->e, RAMA_EMEMORY, "no memory for a message");
+		return NULL;
 	}
 	return to->b + to->n;
 }
@@ -333,7 +327,7 @@ int rama_wire_message_job(const struct rama_wire_message *m, char job[RAMA_WIRE_
 
 	job[0] = '\0';
 	if (m->kind == RAMA_WIRE_MSG_BLOCK)
-		return rama_wire_block_peek(m->block.bytes, m->block.len, job, NULL, NULL);
+		return rama_wire_block_peek(m->block.bytes, m->block.len, job, NULL, NULL, NULL);
 	if (strnlen(text, RAMA_WIRE_JOB) == RAMA_WIRE_JOB)
 		return RAMA_ELIMIT;
 	memcpy(job, text, strlen(text) + 1);
@@ -345,6 +339,6 @@ uint64_t rama_wire_message_events(const struct rama_wire_message *m)
 	uint32_t n = 0;
 
 	if (m->kind == RAMA_WIRE_MSG_BLOCK)
-		rama_wire_block_peek(m->block.bytes, m->block.len, NULL, &n, NULL);
+		rama_wire_block_peek(m->block.bytes, m->block.len, NULL, &n, NULL, NULL);
 	return n;
 }

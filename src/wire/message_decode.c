@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message_decode.c: bytes become messages. Whatever sent them is not trusted: every length is
- * compared with what is left, every count with its limit before memory is asked for. */
-#include "wire/message.h"
+/* message_decode.c: bytes become messages, or only their heads. Whatever sent them is not trusted:
+ * every length is compared with what is left, every count with its limit before memory is asked
+ * for. */
+#include "wire/message_head.h"
 
 #include <libdeflate.h>
 
 #include "wire/coding.h"
 #include "wire/key.h"
-#include "wire/message_head.h"
 
 struct decoder {
 	struct rama_wire_reader r;
@@ -328,4 +328,80 @@ int rama_wire_message_decode(struct rama_wire_message *m, const unsigned char *b
 		return rama_err_set(e, RAMA_ECORRUPT, "message '%s': damaged",
 				    rama_wire_message_name(m->kind));
 	return 0;
+}
+
+/* ---- heads ----------------------------------------------------------------------------------- */
+
+static void skip_texts(struct decoder *d, unsigned n)
+{
+	uint32_t len;
+
+	while (n-- > 0)
+		get_raw(d, RAMA_WIRE_MSG_TEXT, &len);
+}
+
+static void peek_job(struct decoder *d, char job[RAMA_WIRE_JOB], bool may_be_empty)
+{
+	get_word(d, job, RAMA_WIRE_JOB);
+	if (!(may_be_empty && job[0] == '\0') && !rama_wire_key_valid(job, RAMA_WIRE_JOB))
+		d->r.bad = true;
+}
+
+/* the fields up to the last that is asked for, in the order of get_... above */
+static void peek_kind(struct decoder *d, struct rama_wire_message_head *h)
+{
+	switch (h->kind) {
+	case RAMA_WIRE_MSG_PROCESS:
+		get_segment(d, &h->segment);
+		get_u64(d);
+		peek_job(d, h->job, false);
+		skip_texts(d, 4);
+		get_word(d, h->word, sizeof(h->word));
+		break;
+	case RAMA_WIRE_MSG_NAMES:
+		peek_job(d, h->job, false);
+		break;
+	case RAMA_WIRE_MSG_BLOCK:
+		/* one that is damaged is of no job, and told of when it is unpacked */
+		rama_wire_block_peek(d->r.p, (size_t)(d->r.end - d->r.p), h->job, &h->events,
+				     &h->segment, NULL);
+		break;
+	case RAMA_WIRE_MSG_ACTIVITY:
+		get_segment(d, &h->segment);
+		peek_job(d, h->job, false);
+		break;
+	case RAMA_WIRE_MSG_SAMPLE:
+		get_word(d, h->word, sizeof(h->word));
+		break;
+	case RAMA_WIRE_MSG_LOG:
+		peek_job(d, h->job, true);
+		break;
+	case RAMA_WIRE_MSG_COUNTERS:
+		get_segment(d, &h->segment);
+		get_u64(d);
+		peek_job(d, h->job, false);
+		break;
+	default:
+		skip_texts(d, 1);
+		get_u64(d);
+		peek_job(d, h->job, true);
+	}
+}
+
+int rama_wire_message_peek(struct rama_wire_message_head *h, const unsigned char *bytes, size_t n,
+			   struct rama_err *e)
+{
+	struct decoder d = { .r = { bytes + RAMA_WIRE_MSG_HEAD, bytes + n, false } };
+	int rc = check_head(bytes, n, e);
+
+	memset(h, 0, sizeof(*h));
+	if (rc < 0)
+		return rc;
+	h->kind = bytes[RAMA_WIRE_MSG_AT_KIND];
+	peek_kind(&d, h);
+	if (!d.r.bad)
+		return 0;
+	*h = (struct rama_wire_message_head){ .kind = h->kind };
+	return rama_err_set(e, RAMA_ECORRUPT, "message '%s': damaged",
+			    rama_wire_message_name(h->kind));
 }

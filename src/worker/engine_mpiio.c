@@ -146,7 +146,7 @@ static int move_now(struct rama_emu_handle *h, struct request *q, void *buf, str
 			      : MPI_File_read_at(f->f, q->off, buf, count, type, &status);
 	drop_type(&type);
 	q->done = true;
-	q->seconds = rama_emu_team_now() - q->start;
+	q->seconds = rama_now() - q->start;
 	f->waiting[f->flying] = MPI_REQUEST_NULL;
 	return q->n > 0 || rc != MPI_SUCCESS ? check(h, q, rc, &status, e) : 0;
 }
@@ -174,7 +174,7 @@ static int move(struct rama_emu_handle *h, struct request *q, void *buf, struct 
 
 	if (f->flying == f->depth)
 		return rama_err_set(e, RAMA_EIO, "%s: more requests than --depth", h->path);
-	q->start = rama_emu_team_now();
+	q->start = rama_now();
 	rc = f->nonblocking && q->n > 0 ? begin(h, q, buf, e) : move_now(h, q, buf, e);
 	if (rc == 0)
 		f->request[f->flying++] = *q;
@@ -209,7 +209,7 @@ static int wait_one(struct rama_emu_handle *h, MPI_Status *status, struct rama_e
 	rc = MPI_Waitany((int)f->flying, f->waiting, &i, status);
 	if (rc != MPI_SUCCESS || i == MPI_UNDEFINED)
 		return rama_worker_error(h, "wait", -1, rc, e);
-	f->request[i].seconds = rama_emu_team_now() - f->request[i].start;
+	f->request[i].seconds = rama_now() - f->request[i].start;
 	return i;
 }
 

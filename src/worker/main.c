@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "emulate/emulate.h"
-#include "emulate/session.h"
 #include "worker/worker.h"
 #ifdef RAMA_HAVE_HDF5
 #include <hdf5.h>

@@ -12,8 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import TIMEOUT, WORK, Failed, Skip  # noqa: E402
-from manners import main, must  # noqa: E402
+from harness import TIMEOUT, WORK, Skip, main, must  # noqa: E402
 
 STATUS, BYTES = 7, 70
 WAYS = ["execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "execpath", "spawn",
@@ -310,4 +309,4 @@ CASES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, sys.argv[1:]))
+    main(CASES)

@@ -12,8 +12,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from foreign import BYTES, STATUS, Seen, build, show  # noqa: E402
-from harness import Skip  # noqa: E402
-from manners import main, must  # noqa: E402
+from harness import Skip, main, must  # noqa: E402
 
 # words that come before the program, and what they write themselves
 WRAPPERS = {
@@ -190,4 +189,4 @@ CASES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, sys.argv[1:]))
+    main(CASES)

@@ -3,28 +3,24 @@
 them with the truth that the programs print (tests/work/truth.h)."""
 import fcntl
 import glob
-import importlib.util
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.parse
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-WORK = os.path.join(ROOT, "tests", "work")
-sys.path.insert(0, os.path.join(ROOT, "tests", "gen"))
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(TESTS, folder) for folder in ("lib", "gen")]
+import cases  # noqa: E402
 import stock  # noqa: E402
+from cases import EXCLUDED, ROOT, SKIPPED, WORK, Failed, Skip, load_reader, shared_folder  # noqa: E402
+from cases import expect as must  # noqa: E402
 
-SKIPPED = 77
+__all__ = ["EXCLUDED", "ROOT", "SKIPPED", "TIMEOUT", "WORK", "Comparison", "Failed", "Harness", "Log", "Skip", "check_lanes",
+           "main", "must", "shared_folder"]  # fmt: skip
 TIMEOUT = 30
-
-# directories whose files are not observed
-EXCLUDED = ("/etc/", "/dev/", "/usr/", "/bin/", "/boot/", "/lib/", "/opt/", "/sbin/", "/sys/", "/proc/", "/var/")
 
 # counters whose value depends on time
 OPEN_ENDED = {"POSIX_MAX_READ_TIME_SIZE", "POSIX_MAX_WRITE_TIME_SIZE"}
@@ -33,33 +29,6 @@ SUMS = re.compile(
     r"_(OPENS|FILENOS|DUPS|READS|WRITES|SEEKS|STATS|FSYNCS|FDSYNCS|BYTES_READ|BYTES_WRITTEN|FDOPENS|FLUSHES"
     r"|SIZE_(READ|WRITE)_\w+|MEM_NOT_ALIGNED|FILE_NOT_ALIGNED|RW_SWITCHES|SEQ_\w+|CONSEC_\w+)$"
 )
-
-
-class Skip(Exception):
-    """The case cannot run here; the text says why."""
-
-
-class Failed(Exception):
-    """The case went wrong in a way that leaves nothing to compare."""
-
-
-def shared_folder():
-    folder = os.environ.get("IORAMA_SHARED") or os.path.join(os.path.dirname(ROOT), "shared")
-    return folder if os.path.isdir(folder) else None
-
-
-def load_reader():
-    """A second, independent reader of logs, or None."""
-    shared = shared_folder()
-    path = os.path.join(shared, "tools", "reader.py") if shared else ""
-    if not os.path.isfile(path):
-        return None
-    spec = importlib.util.spec_from_file_location("reader", path)
-    reader = importlib.util.module_from_spec(spec)
-    keep, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    spec.loader.exec_module(reader)
-    sys.dont_write_bytecode = keep
-    return reader
 
 
 def high(fd):
@@ -198,29 +167,18 @@ class Run:
         self.folder = None  # where it ran
 
 
-class Harness:
+class Harness(cases.Built):
     def __init__(self, build):
-        self.build = os.path.abspath(build)
-        self.iorama = os.path.join(self.build, "bin", "iorama")
-        self.library = os.path.join(self.build, "lib", "libiorama.so")
+        super().__init__(build)
         self.cc = os.environ.get("CC", "cc")
-        self.bin = os.path.join(self.build, "tests", "work")
         self.reader = load_reader()
-        base = os.path.join(self.build, "tests")
-        if (os.path.realpath(base) + "/").startswith(EXCLUDED):
-            base = tempfile.gettempdir()
-        os.makedirs(base, exist_ok=True)
-        os.makedirs(self.bin, exist_ok=True)
-        self.scratch = tempfile.mkdtemp(prefix="capture-", dir=os.path.realpath(base))
-        # outside what is observed, so that our own files do not show
-        quiet = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp"
-        self.quiet = tempfile.mkdtemp(prefix="iorama-test-", dir=quiet)
+        self.scratch = cases.observed_folder(build, "capture")
+        self.quiet = cases.quiet_folder("test")
         self.count = 0
 
     def close(self):
         for folder in (self.scratch, self.quiet):
-            subprocess.run(["chmod", "-R", "u+rwX", folder], check=False)
-            shutil.rmtree(folder, ignore_errors=True)
+            cases.remove(folder)
 
     def need(self, *paths):
         for path in paths:
@@ -234,23 +192,13 @@ class Harness:
         sources = [os.path.join(WORK, name + ".c")]
         if not shared:
             sources.append(os.path.join(WORK, "truth.c"))
-        target = os.path.join(self.bin, name + ("-" + variant if variant else "") + (".so" if shared else ""))
-        newest = max(os.path.getmtime(p) for p in sources + glob.glob(WORK + "/*.h") + [__file__])
+        target = name + ("-" + variant if variant else "") + (".so" if shared else "")
         static = os.path.join(self.build, "lib", "libiorama.a")
-        if variant == "static" and os.path.exists(static):
-            newest = max(newest, os.path.getmtime(static))
-        if os.path.exists(target) and os.path.getmtime(target) > newest:
-            return target
-        partial = "%s.%d" % (target, os.getpid())
+        newer = [__file__, *([static] if variant == "static" and os.path.exists(static) else [])]
         warn = ["-Wall", "-Wextra", "-Wno-stringop-overread"]
         command = [self.cc, "-std=gnu17", "-D_GNU_SOURCE", "-g", "-O1", *warn, "-I", WORK, *flags]
         command += ["-shared", "-fPIC"] if shared else []
-        command += [*sources, "-o", partial, *libs, "-pthread"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
-        if done.returncode != 0:
-            raise Failed("does not compile: %s" % done.stderr[-2000:])
-        os.rename(partial, target)
-        return target
+        return self.compile_once(target, sources, [*command, *sources, "-o", None, *libs, "-pthread"], newer)
 
     def static_flags(self):
         done = subprocess.run([self.iorama, "config", "--static-ldflags"], capture_output=True, text=True)
@@ -690,3 +638,17 @@ def check_reader(reader, log, say):
                         say("second reader: %s of %s is %s, not %s", name, mine["name"], value, mine["counters"][name])
     except Exception as error:  # whatever is in the log, it is to be told
         say("second reader: %s: %s", type(error).__name__, error)
+
+
+def main(functions):
+    """Cases that are functions of a Harness."""
+
+    def perform(build, name):
+        harness = Harness(build)
+        try:
+            harness.need(harness.iorama, harness.library)
+            functions[name](harness)
+        finally:
+            harness.close()
+
+    cases.main(functions, perform)

@@ -9,8 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import TIMEOUT, Skip  # noqa: E402
-from manners import main, must  # noqa: E402
+from harness import TIMEOUT, Skip, main, must  # noqa: E402
 
 
 def need(program):
@@ -308,4 +307,4 @@ CASES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, sys.argv[1:]))
+    main(CASES)

@@ -11,20 +11,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import SKIPPED, TIMEOUT, Failed, Harness, Skip, check_lanes  # noqa: E402
+from harness import TIMEOUT, Failed, Harness, Skip, check_lanes  # noqa: E402
+import cases  # noqa: E402  pylint: disable=wrong-import-order
+from cases import FAMILIES, expect  # noqa: E402  pylint: disable=wrong-import-order
 
-FAMILIES = ("openmpi", "mpich")
-MPI = dict(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-           OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_mpi_yield_when_idle="1")  # fmt: skip
-
-
-def expect(true, text, *values):
-    if not true:
-        raise Failed(text % values)
+MPI = cases.MPI_HERE
 
 
 class Live:
@@ -78,10 +72,7 @@ class Live:
         return sorted(glob.glob(os.path.join(self.segments, "*", "*.seg")))
 
     def wait(self, function, what):
-        limit = time.monotonic() + TIMEOUT * 3
-        while not function():
-            expect(time.monotonic() < limit, "never came: %s", what)
-            time.sleep(0.005)
+        cases.wait(function, what, TIMEOUT * 3, pause=0.005)
 
 
 # ---- comparing
@@ -620,38 +611,15 @@ for _family in FAMILIES:
         CASES["%s-%s" % (_name, _family)] = lambda live, f=_function, family=_family: f(live, family)
 
 
-def run_case(harness, name):
-    began = time.monotonic()
-    try:
-        harness.need(harness.iorama, harness.library)
-        CASES[name](Live(harness, name))
-    except Skip as why:
-        print("SKIP: %s: %s" % (name, why))
-        return SKIPPED
-    except Failed as why:
-        print("not ok %s\n  %s" % (name, str(why)[:2000]))
-        return 1
-    print("ok %s # %.2f s" % (name, time.monotonic() - began))
-    return 0
-
-
-def main():
-    words = sys.argv[1:]
-    if words == ["--list"]:
-        print("\n".join("live-" + name for name in CASES))
-        return 0
-    wanted = [word[5:] if word.startswith("live-") else word for word in words[1:]] or list(CASES)
-    if not words or any(name not in CASES for name in wanted):
-        print("usage: live.py BUILD [CASE…] | --list", file=sys.stderr)
-        return 2
-    harness = Harness(words[0])
+def perform(build, name):
+    harness = Harness(build)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
-        results = [run_case(harness, name) for name in wanted]
+        harness.need(harness.iorama, harness.library)
+        CASES[name[5:]](Live(harness, name[5:]))
     finally:
         harness.close()
-    return 1 if 1 in results else 0 if 0 in results else SKIPPED
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(["live-" + name for name in CASES], perform)

@@ -12,14 +12,9 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import SKIPPED, TIMEOUT, Failed, Harness, Log, Skip  # noqa: E402
+from harness import TIMEOUT, Failed, Log, Skip, main, must  # noqa: E402
 
 NOBODY, SOMEBODY = 65534, 65533
-
-
-def must(condition, text, *values):
-    if not condition:
-        raise Failed(text % values)
 
 
 def names_of(log, module="POSIX"):
@@ -501,40 +496,5 @@ CASES = {
 }
 
 
-def run_cases(cases, names, build):
-    """Runs them, tells, and gives the exit status."""
-    harness = Harness(build)
-    results = []
-    try:
-        for name in names or cases:
-            began = time.monotonic()
-            try:
-                harness.need(harness.iorama, harness.library)
-                cases[name](harness)
-                results.append(0)
-                print("ok %s # %.2f s" % (name, time.monotonic() - began))
-            except Failed as failed:
-                results.append(1)
-                print("not ok %s\n  %s" % (name, failed))
-            except Skip as skip:
-                results.append(SKIPPED)
-                print("SKIP: %s: %s" % (name, skip))
-            sys.stdout.flush()
-    finally:
-        harness.close()
-    return 1 if 1 in results else 0 if 0 in results else SKIPPED
-
-
-def main(cases, arguments):
-    if arguments == ["--list"]:
-        print("\n".join(cases))
-        return 0
-    unknown = [name for name in arguments[1:] if name not in cases]
-    if not arguments or unknown:
-        print("no such case: %s" % " ".join(unknown), file=sys.stderr)
-        return 2
-    return run_cases(cases, arguments[1:], arguments[0])
-
-
 if __name__ == "__main__":
-    sys.exit(main(CASES, sys.argv[1:]))
+    main(CASES)

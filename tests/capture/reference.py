@@ -10,7 +10,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import SKIPPED, Failed, Harness, Log, Skip, shared_folder  # noqa: E402
+from harness import Failed, Log, Skip, main, must, shared_folder  # noqa: E402
 
 TIMED = ("_TIME_SIZE",)
 BY_FILE_SYSTEM = ("POSIX_FILE_ALIGNMENT", "POSIX_FILE_NOT_ALIGNED")
@@ -78,29 +78,15 @@ def check(harness, folder, name):
     return problems
 
 
-def main():
-    harness = Harness(sys.argv[1])
-    failed = False
-    try:
-        harness.need(harness.iorama, harness.library)
+def compared(name):
+    def case(harness):
         folder = os.path.join(shared_folder() or "", "reference")
         if not os.path.isdir(folder):
             raise Skip("the reference logs are not here")
-        for name in ("posix", "stdio"):
-            try:
-                problems = check(harness, folder, name)
-            except Failed as error:
-                problems = [str(error)]
-            print("%s %s" % ("not ok" if problems else "ok", name))
-            print("".join("  %s\n" % problem for problem in problems), end="")
-            failed |= bool(problems)
-    except Skip as skip:
-        print("SKIP: %s" % skip)
-        return SKIPPED
-    finally:
-        harness.close()
-    return 1 if failed else 0
+        must(not (problems := check(harness, folder, name)), "%s", "\n".join(problems))
+
+    return case
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main({"reference-" + name: compared(name) for name in ("posix", "stdio")})

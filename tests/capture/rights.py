@@ -12,8 +12,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from foreign import Seen, build, counts, show  # noqa: E402
-from harness import TIMEOUT, Skip  # noqa: E402
-from manners import main, must  # noqa: E402
+from harness import TIMEOUT, Skip, main, must  # noqa: E402
 
 UID, OTHER = 20811, 20812
 WAYS = ["setuid", "seteuid", "setreuid", "setresuid", "all", "setgid", "setegid", "setregid", "setresgid", "setgroups",
@@ -187,4 +186,4 @@ CASES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, sys.argv[1:]))
+    main(CASES)

@@ -3,17 +3,16 @@
 """run.py BUILD [CASE...]: the programs of tests/work, observed; their logs must say what they did.
 
 Each case runs unobserved first, then bare (preloaded), traced, under `iorama run`, and linked statically.
---list prints the cases; --keep keeps the files of cases that fail."""
-import argparse
+--list prints the cases."""
 import os
 import signal
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import SKIPPED, Comparison, Failed, Harness, Skip  # noqa: E402
+import cases  # noqa: E402  pylint: disable=wrong-import-order
 
 ALL = ("bare", "trace", "live", "run", "static")
 DYNAMIC = ("bare", "trace", "live", "run")
@@ -381,7 +380,7 @@ def check_ranks(case, run, comparison):
         comparison.say("logs of processes %s, not %s", [log.pids for log in run.logs], pids)
 
 
-def check_case(harness, case, only):
+def check_case(harness, case):
     """What is wrong, and notes."""
     problems, notes = [], []
     plain = run_mode(harness, case, "plain")
@@ -393,8 +392,6 @@ def check_case(harness, case, only):
     if plain.status != case.status:
         return ["the program does not work by itself: status %s: %s" % (plain.status, plain.err[-300:])], notes
     for mode in case.modes:
-        if only and mode not in only:
-            continue
         try:
             problems += check_mode(harness, case, mode)
         except Failed as failed:
@@ -424,8 +421,10 @@ def check_fortified(harness, case):
     return ["does not use %s" % " ".join(sorted(missing))] if missing else []
 
 
-def run_case(harness, case, only):
-    began = time.monotonic()
+def perform(build, name):
+    """One case in all its ways; what is wrong with it."""
+    (case,) = [c for c in CASES if c.name == name]
+    harness = Harness(build)
     try:
         harness.need(harness.iorama, harness.library)
         if case.preload and not os.path.exists(case.preload):
@@ -434,49 +433,14 @@ def run_case(harness, case, only):
             raise Skip("only root can do that")
         if case.libs and "-laio" in case.libs and not os.path.exists("/usr/include/libaio.h"):
             raise Skip("libaio is not installed")
-        problems, notes = check_case(harness, case, only)
+        problems, notes = check_case(harness, case)
         if case.variant == "fortified":
             problems += check_fortified(harness, case)
-    except Failed as failed:
-        problems, notes = [str(failed)], []
-    except Skip as skip:
-        print("SKIP: %s: %s" % (case.name, skip))
-        return SKIPPED
-    print("%s %s # %.2f s%s" % ("not ok" if problems else "ok", case.name, time.monotonic() - began,
-                               "; " + "; ".join(notes) if notes else ""))  # fmt: skip
-    for problem in problems:
-        print("  " + problem)
-    sys.stdout.flush()
-    return 1 if problems else 0
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", metavar="BUILD", nargs="?")
-    parser.add_argument("cases", nargs="*", metavar="CASE")
-    parser.add_argument("--mode", action="append", help="only this way of observing")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--keep", action="store_true")
-    options = parser.parse_intermixed_args()
-    if options.list:
-        print("\n".join(case.name for case in CASES))
-        return 0
-    if not options.build:
-        parser.error("which build?")
-    names = {case.name for case in CASES}
-    unknown = [name for name in options.cases if name not in names]
-    if unknown:
-        parser.error("no such case: %s" % " ".join(unknown))
-    harness = Harness(options.build)
-    results = [
-        run_case(harness, case, options.mode) for case in CASES if not options.cases or case.name in options.cases
-    ]
-    if options.keep and 1 in results:
-        print("# files are in %s and %s" % (harness.scratch, harness.quiet))
-    else:
+        print("".join("# %s\n" % note for note in notes), end="")
+        return problems
+    finally:
         harness.close()
-    return 1 if 1 in results else 0 if 0 in results else SKIPPED
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main([case.name for case in CASES], perform)

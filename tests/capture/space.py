@@ -5,10 +5,8 @@ import os
 import resource
 import shutil
 import subprocess
-import sys
 
-from harness import TIMEOUT, Log, Skip
-from manners import main, must
+from harness import TIMEOUT, Log, Skip, main, must
 
 USER = 20417  # nobody else's
 MOST = 80 * 10**6  # bytes of address space that we may take without being asked
@@ -304,4 +302,4 @@ CASES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, sys.argv[1:]))
+    main(CASES)

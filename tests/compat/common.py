@@ -2,7 +2,6 @@
 """What the tests of this folder share: running the program, comparing texts, reporting."""
 import argparse
 import fnmatch
-import importlib.util
 import multiprocessing
 import os
 import re
@@ -12,13 +11,12 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "tests", "gen"))
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(TESTS, folder) for folder in ("lib", "gen")]
 import family  # noqa: E402
 import layout  # noqa: E402
+from cases import SKIPPED, load_reader, shared_folder  # noqa: E402,F401
 
-SKIPPED = 77
 TOTALLED = ("POSIX", "MPI-IO", "STDIO", "DFS", "DAOS")
 TRACES = ("DXT_POSIX", "DXT_MPIIO", "DXT_STDIO")
 READER_TRACES = TRACES[:2]  # of the second reader, which knows Darshan's modules only
@@ -30,11 +28,6 @@ time.tzset()
 # ---- things outside the repository, which may be absent
 
 
-def shared_folder():
-    folder = os.environ.get("IORAMA_SHARED") or os.path.join(os.path.dirname(ROOT), "shared")
-    return folder if os.path.isdir(folder) else None
-
-
 def shared_logs(*names):
     """Logs of these folders of the shared folder."""
     shared = shared_folder()
@@ -44,20 +37,6 @@ def shared_logs(*names):
         if os.path.isdir(folder):
             found += [os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith(".darshan")]
     return found
-
-
-def load_reader():
-    """The second, independent reader, or None."""
-    shared = shared_folder()
-    path = os.path.join(shared, "tools", "reader.py") if shared else ""
-    if not os.path.isfile(path):
-        return None
-    spec = importlib.util.spec_from_file_location("reader", path)
-    reader = importlib.util.module_from_spec(spec)
-    keep, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    spec.loader.exec_module(reader)
-    sys.dont_write_bytecode = keep
-    return reader
 
 
 # ---- running

@@ -14,7 +14,6 @@ import family  # noqa: E402
 import loggen  # noqa: E402
 import truth  # noqa: E402
 import annex  # noqa: E402
-import mutate  # noqa: E402
 import stock  # noqa: E402
 from layout import COMPRESSIONS, FORMATS, MAGIC, MODULE_ID, OWN, SEGMENT_BYTES  # noqa: E402
 from stock import RELEASED  # noqa: E402
@@ -114,7 +113,7 @@ def check_annex(log, path):
 
 
 def unpacked(data, section):
-    return mutate.unsqueeze(COMPRESSIONS[data[16]], section.stored)
+    return stock.decoded(COMPRESSIONS[data[16]], section.stored)
 
 
 def check_reader(log, before, after):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""snippets.py TEST_SNIPPETS CASE...: lines of code that reports advise do what they say.
+"""snippets.py BUILD CASE...: lines of code that reports advise do what they say.
 
 Every snippet is filled in with an ordinary and with hostile names and sizes. All C snippets of an interface become
 functions of one program, which is compiled with all warnings as errors and run on two ranks; what is in the files
@@ -13,9 +13,12 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cases  # noqa: E402
+from cases import Failed, Skip, need  # noqa: E402
+from cases import SYSTEM_PYTHON as PYTHON  # noqa: E402
+
 COUNT, STEPS, RANKS = 8, 3, 2  # as in the programs below
-PYTHON = "/usr/bin/python3"  # the one of the system, which has the modules of its packages
 STRICT = ["-std=gnu17", "-Wall", "-Wextra", "-Werror", "-O1"]
 
 # names that run, whatever they look like; those that only have to compile; and what they must come back as
@@ -27,25 +30,8 @@ NAMES = [
 ]  # fmt: skip
 
 
-class Failed(Exception):
-    pass
-
-
-class Skip(Exception):
-    pass
-
-
-def need(*programs):
-    for program in programs:
-        if not shutil.which(program):
-            raise Skip(program + " is not installed")
-
-
 def run(command, cwd, **more):
-    environment = {
-        **os.environ, "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader", "LC_ALL": "C.UTF-8", **more,
-    }  # fmt: skip
+    environment = cases.environment((), OMPI_MCA_btl="self,vader", LC_ALL="C.UTF-8", **more)
     done = subprocess.run(command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     if done.returncode != 0:
         raise Failed("%s: status %d\n%s" % (command[:4], done.returncode, (done.stdout + done.stderr).decode("latin1")[-3000:]))
@@ -691,23 +677,16 @@ def case_literals(place):
                 raise Failed("%s: %r holds a control character" % (language, shown))
 
 
-def main():
-    tool, failed = os.path.abspath(sys.argv[1]), 0
-    for case in sys.argv[2:]:
-        place = Place(tool)
-        try:
-            globals()["case_" + case.replace("-", "_")](place)
-            print("ok " + case)
-        except Skip as reason:
-            print("SKIP: %s" % reason)
-            return SKIPPED
-        except Failed as reason:
-            print("not ok %s\n%s" % (case, reason))
-            failed += 1
-        finally:
-            place.close()
-    return 1 if failed else 0
+CASES = {name[5:].replace("_", "-"): case for name, case in list(globals().items()) if name.startswith("case_")}
+
+
+def perform(build, name):
+    place = Place(os.path.join(os.path.abspath(build), "tests", "test_snippets"))
+    try:
+        CASES[name](place)
+    finally:
+        place.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(CASES, perform)

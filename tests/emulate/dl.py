@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import check
-from harness import FAMILIES, LAUNCHERS, LOCAL, Skip, expect, main
+from harness import FAMILIES, LAUNCHERS, LOCAL, Skip, cases, expect, main
 
 RANKS = (1, 2, 4, 7)
 WORDS = ["dl", "--input_dir", "d", "--comp_time_per_epoch", 0, "--verify"]
@@ -161,12 +161,14 @@ def overlap(case):
     words = ["--comp_time_per_step", "50ms", "--num_epochs", 1]
     plain = notes(json.loads(case.emulate(*WORDS, *words, "--json", wrap=slow).stdout))
     expect(plain["epoch_seconds"][0] >= 1.0 and plain["data_wait_s"] >= 0.5, "without reading ahead: %s", plain)
-    for _ in range(10):  # on a machine that is busy with other things it may take longer
+
+    def measure():
         ahead = notes(json.loads(case.emulate(*WORDS, *words, "--prefetch", 2, "--json", wrap=slow).stdout))
         expect(ahead["epoch_seconds"][0] >= 0.5, "compute time is missing: %s", ahead)
-        if ahead["epoch_seconds"][0] < 0.9 and ahead["data_wait_s"] < 0.4:
-            return
-    expect(False, "reading ahead: %s", ahead)
+        return ahead
+
+    # on a machine that is busy with other things it may take longer
+    cases.best(10, measure, lambda ahead: ahead["epoch_seconds"][0] < 0.9 and ahead["data_wait_s"] < 0.4, "reading ahead")
 
 
 def traced_text(case):

@@ -1,48 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of `iorama emulate` share: how it is started (alone, local ranks, Open MPI, MPICH), cases and their names.
-
-A script has a dict of cases, name -> function(Case), and ends with harness.main(CASES):
-    SCRIPT BUILD [CASE…]      runs all or some of them, each in a folder of its own
-    SCRIPT --list             prints their names, one per line: each becomes a test"""
+"""What the tests of `iorama emulate` share, beside tests/lib/cases.py: how it is started (alone, local ranks, Open MPI, MPICH),
+and what it left. A script ends with harness.main(CASES), a dict name -> function(Case)."""
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
-import check
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cases  # noqa: E402
+import check  # noqa: E402
+from cases import FAMILIES, MPICH, OPENMPI, SKIPPED, TIMEOUT, Failed, Skip, expect  # noqa: E402
 
-SKIPPED = 77
+__all__ = ["FAMILIES", "LAUNCHERS", "LOCAL", "MPICH", "OPENMPI", "SKIPPED", "Case", "Failed", "Skip", "adopt", "cases", "environment",
+           "expect", "main"]  # fmt: skip
 LIST = ".iorama-emulate"
 PART = r"\.[a-z0-9]{8}\.part"  # what the name of a file ends with until it is complete
-TIMEOUT = 120
-LOCAL, OPENMPI, MPICH = "local", "openmpi", "mpich"
-FAMILIES = (OPENMPI, MPICH)
-LAUNCHERS = (LOCAL, OPENMPI, MPICH)
-
-
-class Skip(Exception):
-    """The case cannot run here; the text says why."""
-
-
-class Failed(Exception):
-    """The case went wrong; the text says how."""
+LOCAL = "local"
+LAUNCHERS = (LOCAL, *FAMILIES)
 
 
 def environment(**extra):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_COMM_", "PMI_", "PMIX_"))}
-    # in a container, and as its root, on any number of cores; ranks that wait leave the processor to the others
-    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-               OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_mpi_yield_when_idle="1",
-               ASAN_OPTIONS="detect_leaks=0")  # fmt: skip
-    env.update(extra)
-    return env
+    return cases.environment(("OMPI_COMM_", "PMI_", "PMIX_"), ASAN_OPTIONS="detect_leaks=0", **extra)
 
 
-class Case:
+class Case(cases.Built):
     def __init__(self, build, folder):
-        self.build, self.folder = os.path.abspath(build), folder
-        self.iorama = os.path.join(self.build, "bin", "iorama")
+        super().__init__(build)
+        self.folder = folder
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -113,33 +97,12 @@ def adopt(top):
                                                        os.path.relpath(path, top)))  # fmt: skip
 
 
-def expect(true, text, *values):
-    if not true:
-        raise Failed(text % values)
-
-
-def run_case(build, name, function):
-    # in memory if it can be had: what is tested is not the disk
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="emulate-", dir=memory) as folder:
+def main(functions):
+    def perform(build, name):
+        folder = cases.quiet_folder("emulate")  # in memory: what is tested is not the disk
         try:
-            function(Case(build, folder))
-        except Skip as why:
-            print("SKIP: %s: %s" % (name, why))
-            return SKIPPED
-        except Failed as why:
-            print("FAILED: %s: %s" % (name, why))
-            return 1
-    print("ok: %s" % name)
-    return 0
+            functions[name](Case(build, folder))
+        finally:
+            cases.remove(folder)
 
-
-def main(cases):
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(cases))
-        sys.exit(0)
-    names = sys.argv[2:] or list(cases)
-    if len(sys.argv) < 2 or any(n not in cases for n in names):
-        sys.exit("usage: %s BUILD [CASE…] | --list" % sys.argv[0])
-    done = [run_case(sys.argv[1], name, cases[name]) for name in names]
-    sys.exit(1 if 1 in done else SKIPPED if all(d == SKIPPED for d in done) else 0)
+    cases.main(functions, perform)

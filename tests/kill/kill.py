@@ -22,6 +22,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from cases import EXCLUDED, Failed  # noqa: E402
+
 PROCESSES, THREADS = 4, 8
 COLUMNS = ("POSIX_OPENS", "POSIX_READS", "POSIX_WRITES", "POSIX_BYTES_READ", "POSIX_BYTES_WRITTEN")
 LARGEST = {"POSIX_BYTES_READ": 300, "POSIX_BYTES_WRITTEN": 500}  # of one call; the others count calls
@@ -29,12 +32,6 @@ HEADER = 64
 LATEST = 0.150  # seconds after the start
 TRACED_EVERY = 10
 PR_SET_CHILD_SUBREAPER = 36
-# folders that are not observed unless asked for; a temporary folder may be in one
-UNOBSERVED = tuple("/%s/" % name for name in "etc dev usr bin boot lib opt sbin sys proc var".split())
-
-
-class Failed(Exception):
-    pass
 
 
 # ---- processes
@@ -165,7 +162,7 @@ def one_run(options, folder, seed):
     open(tally, "wb").close()
     # the tally is not to be observed, so that files of the log are those of the tally
     command = [options.iorama, "run", "-q", "-o", log, "--exclude", tally] + ["--trace"] * traced
-    command += ["--include", data + "/*"] * data.startswith(UNOBSERVED)
+    command += ["--include", data + "/*"] * data.startswith(EXCLUDED)
     command += ["--", options.workload, tally, data, str(PROCESSES), str(THREADS)]
     environment = dict(os.environ, IORAMA_DIR=segments)
     environment.pop("KILL_OWN_GROUP", None)

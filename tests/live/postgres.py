@@ -12,6 +12,7 @@ import time
 import threading
 
 import harness
+import cases
 import servers
 from harness import Skip, expect
 from sinks_truth import Feed, stored
@@ -400,5 +401,5 @@ CASES = {"unit": unit, "store": store, "query": query, "restart-fast": restart_f
 if __name__ == "__main__":
     if psycopg2 is None and "--list" not in sys.argv:
         print("SKIP: python3-psycopg2 is not installed")
-        sys.exit(harness.SKIPPED)
+        sys.exit(cases.SKIPPED)
     harness.main(CASES)

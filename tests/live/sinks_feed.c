@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "bus/sink.h"
 
 #define READ 64 /* parcels at a time */
@@ -296,12 +297,12 @@ static uint64_t feed(const struct rama_bus_sink_ops *ops, struct rama_bus_sink *
 		     uint64_t committed)
 {
 	uint64_t last = number_of_messages(), next = committed + 1, again, at, have = 0;
-	int64_t until = rama_bus_sink_now() + (int64_t)arg.until, n;
+	int64_t until = rama_now_ms() + (int64_t)arg.until, n;
 	struct rama_bus_parcel p[READ];
 	struct rama_err e = { 0 };
 	unsigned filled = 0;
 
-	while (committed < last && !stop && rama_bus_sink_now() < until) {
+	while (committed < last && !stop && rama_now_ms() < until) {
 		if (filled == 0 || next < have || next >= have + filled) {
 			filled = fill(p, next, last);
 			have = next;

@@ -10,6 +10,7 @@ import sys
 import traceback
 
 import harness
+import cases
 import loads
 from harness import Failed, Skip, expect
 
@@ -52,9 +53,7 @@ def alone(function):
     def outside(case):
         if os.geteuid() != 0:
             raise Skip("needs root: two users, and file systems of its own")
-        for program in ("setpriv", "mount"):
-            if harness.shutil.which(program) is None:
-                raise Skip("%s is not installed" % program)
+        cases.need("setpriv", "mount")
         case.environment()
         sys.stdout.flush()
         child = os.fork()
@@ -66,7 +65,7 @@ def alone(function):
                 status = 0
             except (Skip, Failed) as why:
                 print(why)
-                status = harness.SKIPPED if isinstance(why, Skip) else 1
+                status = cases.SKIPPED if isinstance(why, Skip) else 1
             except BaseException:  # pylint: disable=broad-except
                 traceback.print_exc(file=sys.stdout)
             finally:
@@ -74,7 +73,7 @@ def alone(function):
                 sys.stdout.flush()
                 os._exit(status)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if status == harness.SKIPPED:
+        if status == cases.SKIPPED:
             raise Skip("as said above")
         expect(status == 0, "see above (%d)", status)
 

@@ -4,12 +4,10 @@
 good way, and the log of each says what it did; the numbers follow from the constants in its source."""
 import os
 import re
-import shutil
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
-import run as mpi  # noqa: E402
+import job as mpi  # noqa: E402
 
 SOURCE = os.path.join(mpi.ROOT, "examples", "checkpoint.c")
 RANKS = 4
@@ -105,26 +103,5 @@ def perform(case):
         raise mpi.Failed("the good way is not better")
 
 
-def main():
-    build, family = sys.argv[1:]
-    base = os.path.join(os.path.abspath(build), "tests")
-    os.makedirs(base, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix="example-", dir=base)
-    quiet = tempfile.mkdtemp(prefix="iorama-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp")
-    try:
-        perform(mpi.Case(build, family, os.path.realpath(folder), quiet))
-    except mpi.Skip as reason:
-        print("SKIP: %s" % reason)
-        return mpi.SKIPPED
-    except mpi.Failed as reason:
-        print("FAIL: %s: %s" % (family, reason))
-        return 1
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(quiet, ignore_errors=True)
-    print("ok: %s" % family)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    mpi.main(mpi.of_families(("example",)), lambda case, _: perform(case), "example")

@@ -5,21 +5,15 @@ log holds what all programs of each rank did, and counts the others, with and wi
 AddressSanitizer run."""
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-WORK = os.path.join(os.path.dirname(HERE), "work")
+import job  # noqa: E402
+from job import HERE, WORK  # noqa: E402
+from job import expect as must  # noqa: E402
+
 RANKS, TIMEOUT = 3, 90
-
-
-def must(condition, text, *values):
-    if not condition:
-        print("not ok: " + text % values)
-        sys.exit(1)
 
 
 def call(command, **more):
@@ -29,7 +23,6 @@ def call(command, **more):
 def launcher(family, variables):
     words = ["mpirun." + family, "-n", str(RANKS)]
     if family == "openmpi":
-        words += ["--allow-run-as-root", "--oversubscribe"]
         return words + [w for k, v in variables.items() for w in ("-x", "%s=%s" % (k, v))]
     return words + [w for k, v in variables.items() for w in ("-env", k, v)]
 
@@ -50,51 +43,37 @@ def check(iorama, log, folder, why, before):
     must(metadata.get("iorama_unseen") == why, "%s", metadata)
 
 
-def main(build, family):
-    build = os.path.abspath(build)
-    iorama, library = os.path.join(build, "bin", "iorama"), os.path.join(build, "lib", "libiorama.so")
+def perform(case, _):
+    family, folder, quiet, library = case.family, case.folder, case.quiet, case.library
     compiler = "mpicc." + family
-    if not shutil.which(compiler) or not shutil.which("mpirun." + family):
-        print("SKIP: %s is not installed" % family)
-        return 77
-    os.makedirs(os.path.join(build, "tests"), exist_ok=True)
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="handed-", dir=os.path.join(build, "tests")))
-    quiet = tempfile.mkdtemp(prefix="iorama-test-", dir="/dev/shm")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("IORAMA_", "DARSHAN_", "LD_"))}
-    env.update({"IORAMA_DIR": quiet + "/segments", "ASAN_OPTIONS": "detect_leaks=0"})
+    env = job.cases.environment(IORAMA_DIR=quiet + "/segments", ASAN_OPTIONS="detect_leaks=0")
     program, leaf = os.path.join(folder, "handed"), os.path.join(folder, "leaf")
     why = "static:%d:leaf" % (RANKS * (RANKS + 1) // 2)
-    try:
-        for words in (["cc", "-static", os.path.join(WORK, "leaf.c"), "-o", leaf],
-                      [compiler, "-D_GNU_SOURCE", os.path.join(HERE, "handed.c"), "-o", program]):  # fmt: skip
-            done = call(words)
-            must(done.returncode == 0, "%s", done.stderr)
-        ranks = ["sh", "-c", 'echo 12345 >before.$$; exec nice "$@"', "sh", program, leaf]
-        # bare: the ranks make the log; its name is given, and belongs to all of them
-        log = quiet + "/named.darshan"
-        done = call([*launcher(family, {"LD_PRELOAD": library, "IORAMA_LOG": log}), *ranks], cwd=folder, env=env)
-        must(done.returncode == 0, "bare: %d %s", done.returncode, done.stderr)
-        check(iorama, log, folder, why, 6 * RANKS)
-        left = [f for _, _, names in os.walk(quiet + "/segments") for f in names if f.endswith(".seg")]
-        must(not left, "left %s", left)
-        # under iorama run
-        log = quiet + "/run.darshan"
-        done = call([iorama, "run", "-q", "-o", log, "--", *launcher(family, {}), *ranks], cwd=folder, env=env)
-        must(done.returncode == 0, "run: %d %s", done.returncode, done.stderr)
-        check(iorama, log, folder, why, 6 * RANKS)
-        # ranks with AddressSanitizer: the launcher hands on what they need
-        done = call([compiler, "-D_GNU_SOURCE", "-fsanitize=address", os.path.join(HERE, "handed.c"), "-o", program])
+    for words in (["cc", "-static", os.path.join(WORK, "leaf.c"), "-o", leaf],
+                  [compiler, "-D_GNU_SOURCE", os.path.join(HERE, "handed.c"), "-o", program]):  # fmt: skip
+        done = call(words)
         must(done.returncode == 0, "%s", done.stderr)
-        log = quiet + "/asan.darshan"
-        done = call([iorama, "run", "-q", "-o", log, "--", *launcher(family, {}), program, leaf], cwd=folder, env=env)
-        must(done.returncode == 0, "asan: %d %s", done.returncode, done.stderr)
-        check(iorama, log, folder, why, 0)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(quiet, ignore_errors=True)
-    print("ok")
-    return 0
+    ranks = ["sh", "-c", 'echo 12345 >before.$$; exec nice "$@"', "sh", program, leaf]
+    # bare: the ranks make the log; its name is given, and belongs to all of them
+    log = quiet + "/named.darshan"
+    done = call([*launcher(family, {"LD_PRELOAD": library, "IORAMA_LOG": log}), *ranks], cwd=folder, env=env)
+    must(done.returncode == 0, "bare: %d %s", done.returncode, done.stderr)
+    check(case.iorama, log, folder, why, 6 * RANKS)
+    left = [f for _, _, names in os.walk(quiet + "/segments") for f in names if f.endswith(".seg")]
+    must(not left, "left %s", left)
+    # under iorama run
+    log = quiet + "/run.darshan"
+    done = call([case.iorama, "run", "-q", "-o", log, "--", *launcher(family, {}), *ranks], cwd=folder, env=env)
+    must(done.returncode == 0, "run: %d %s", done.returncode, done.stderr)
+    check(case.iorama, log, folder, why, 6 * RANKS)
+    # ranks with AddressSanitizer: the launcher hands on what they need
+    done = call([compiler, "-D_GNU_SOURCE", "-fsanitize=address", os.path.join(HERE, "handed.c"), "-o", program])
+    must(done.returncode == 0, "%s", done.stderr)
+    log = quiet + "/asan.darshan"
+    done = call([case.iorama, "run", "-q", "-o", log, "--", *launcher(family, {}), program, leaf], cwd=folder, env=env)
+    must(done.returncode == 0, "asan: %d %s", done.returncode, done.stderr)
+    check(case.iorama, log, folder, why, 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    job.main(job.of_families(("handed",)), perform, "handed")

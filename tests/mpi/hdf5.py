@@ -9,13 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
-from run import SKIPPED, Failed, Skip, run  # noqa: E402
+from job import Failed, Skip, cases, run  # noqa: E402
 
 LIBRARIES = ("serial", "openmpi", "mpich")
 TRUTHS = ("files", "datasets", "ways", "references", "many", "errors", "leaks", "forked")
@@ -202,27 +201,11 @@ for one in ("8", "14"):
 CASES["hdf5-fake-modules"] = (check_fake_modules,)
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(CASES))
-        return 0
-    build_folder, name = os.path.abspath(sys.argv[1]), sys.argv[2]
-    base = os.path.join(build_folder, "tests")
-    os.makedirs(base, exist_ok=True)
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="hdf5-", dir=base))
-    try:
+def perform(build, name):
+    with cases.folders(build, "hdf5") as (folder, _):
         check, *arguments = CASES[name]
-        wrong = check((os.path.join(build_folder, "bin", "iorama"), folder), *arguments)
-    except Skip as skip:
-        print("SKIP: %s" % skip)
-        return SKIPPED
-    except Failed as error:
-        wrong = [str(error)]
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    print("\n".join(wrong[:40]) if wrong else "ok")
-    return 1 if wrong else 0
+        return check((cases.Built(build).iorama, folder), *arguments)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(CASES, perform)

@@ -8,9 +8,9 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import netcdf  # noqa: E402
-from run import Case, Skip  # noqa: E402
+from job import Case, Skip, of_families  # noqa: E402
 
-CASES = ["%s-%s" % (family, name) for family in netcdf.FAMILIES for name in ("slabs", "chunks", "points")]
+CASES = of_families(("slabs", "chunks", "points"))
 
 
 def case_of(build, family, folder, quiet):
@@ -21,4 +21,4 @@ def case_of(build, family, folder, quiet):
 
 
 if __name__ == "__main__":
-    sys.exit(netcdf.main(CASES, case_of))
+    netcdf.main(CASES, case_of)

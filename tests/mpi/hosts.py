@@ -8,7 +8,6 @@ that the other hosts do not have; helper: the same, on this host too, where a ra
 dies; apart: the other hosts do not see where the log goes; half: only the ranks of this host are observed."""
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from run import SKIPPED, Failed, Skip  # noqa: E402
+from job import Failed, Skip, cases, need, of_families  # noqa: E402
 
 # $HOSTS has the shared memory of each host; $APART is a directory of which each has one of its own
 SSH = r"""#!/bin/sh
@@ -242,31 +241,10 @@ def perform(build, word):
     family, _, name = word.partition("-")
     if os.geteuid() != 0 or subprocess.run(["unshare", "--uts", "--mount", "true"], check=False).returncode != 0:
         raise Skip("only root can make hosts of name spaces")
-    if not shutil.which("mpicc." + family) or not shutil.which("mpirun." + family):
-        raise Skip("%s is not installed" % family)
+    need("mpicc." + family, "mpirun." + family)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir="/dev/shm") as shm:
         globals()["case_" + name](Hosts(os.path.abspath(build), family, os.path.realpath(folder), shm))
 
 
-def main():
-    words = ["%s-%s" % (family, name) for family in FAMILIES for name in CASES]
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(words))
-        return 0
-    results = []
-    for word in sys.argv[2:] or words:
-        try:
-            perform(sys.argv[1], word)
-            print("ok", word, flush=True)
-            results.append(0)
-        except Skip as reason:
-            print("SKIP: %s: %s" % (word, reason))
-            results.append(SKIPPED)
-        except (Failed, subprocess.TimeoutExpired) as reason:
-            print("not ok %s: %s" % (word, reason), flush=True)
-            results.append(1)
-    return 1 if 1 in results else 0 if 0 in results else SKIPPED
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(of_families(CASES), perform)

@@ -20,9 +20,8 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-from run import SKIPPED, Case, Failed, Skip, run  # noqa: E402
+from job import Case, Failed, cases, run  # noqa: E402
+import tries  # noqa: E402  pylint: disable=wrong-import-order
 
 RANKS, ROOM = 3, 8
 FILES = ("world", "self.%d", "plain.%d")
@@ -45,6 +44,10 @@ STATUSES = {"openmpi": {137}, "mpich": {9, 15}}
 LIMIT = 30  # seconds for the launcher to notice
 WORKS, LATEST = 0.2, 0.3  # seconds that the ranks work, and after which the last one is killed
 LATE = []  # seeds of runs after which a segment was left, since its process still ran
+
+
+class Stuck(Failed):
+    """The launcher does not end although all its ranks have, and nothing of ours was in it."""
 
 
 # ---- the tally
@@ -126,19 +129,21 @@ def wait_for_pid(tally, rank, job, stage):
     raise Failed("rank %d did not start" % rank)
 
 
-def wait_for_end(job, folder):
-    try:
-        return job.wait(timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        os.killpg(job.pid, signal.SIGKILL)
-        job.wait()
-        with open(os.path.join(folder, "output"), encoding="utf-8", errors="replace") as stream:
-            raise Failed("no end after %d s: %s" % (LIMIT, stream.read()[-300:])) from None
-
-
 def left_of(tally):
     """ranks that run"""
     return [row[0] for row in rows(tally) if row[0] and os.path.exists("/proc/%d/exe" % row[0])]
+
+
+def wait_for_end(job, folder, observed):
+    """observed: the launcher itself, too."""
+    try:
+        return job.wait(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        theirs = not observed and not left_of(os.path.join(folder, "tally"))
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
+        said = cases.text_of(os.path.join(folder, "output"))[-300:]
+        raise (Stuck if theirs else Failed)("no end after %d s: %s" % (LIMIT, said)) from None
 
 
 def wait_for_ranks(tally):
@@ -170,9 +175,7 @@ def one_run(case, program, seed, way, statuses):
     tally, log = os.path.join(folder, "tally"), os.path.join(logs, "job.darshan")
     with open(tally, "wb") as stream:
         stream.write(bytes(ROOM * ROW.size))
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                       OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
-                       IORAMA_DIR=segments, IORAMA_LOG_DIR=logs, IORAMA_EXCLUDE=tally)  # fmt: skip
+    environment = cases.environment((), IORAMA_DIR=segments, IORAMA_LOG_DIR=logs, IORAMA_EXCLUDE=tally)
     with open(os.path.join(folder, "output"), "wb") as output:
         job = subprocess.Popen(command_of(case, way, program, log, tally, data), env=environment, cwd=folder,
                                stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
@@ -186,7 +189,7 @@ def one_run(case, program, seed, way, statuses):
             os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         killed = False
-    status = wait_for_end(job, folder)
+    status = wait_for_end(job, folder, way == "run")
     stages = [row[1] for row in rows(tally)]
     killed = killed and stages[rank] < LEFT
     if not way:
@@ -221,6 +224,34 @@ def one_run(case, program, seed, way, statuses):
     return calls
 
 
+def attempt(case, program, seed, way, statuses):
+    """A launcher that is not observed and hangs when its ranks have ended is tried once more, and said."""
+    try:
+        return one_run(case, program, seed, way, statuses)
+    except Stuck as why:
+        tries.again(why)
+        return one_run(case, program, seed, way, statuses)
+
+
+def perform(options):
+    problems, calls, statuses = [], 0, set(STATUSES[options.family])
+    with cases.folders(options.build, "mpi-kill") as (folder, quiet):
+        case = Case(options.build, options.family, folder, quiet)
+        program = os.path.join(folder, case.compile("kill", "kill.c"))
+        for seed in range(-1, -4, -1):
+            attempt(case, program, seed, None, statuses)
+        for seed in range(options.seed, options.seed + options.runs):
+            way = options.way or ("run", "preload")[seed % 2]
+            try:
+                calls += attempt(case, program, seed, way, statuses)
+            except (Failed, OSError, subprocess.TimeoutExpired) as problem:
+                problems.append("seed %d, %s: %s" % (seed, way, problem))
+    print("%d runs, %d calls finished before the end, statuses %s" % (options.runs, calls, sorted(statuses)))
+    if options.runs > 4 and not calls:
+        problems.append("no call was finished before an end")
+    return problems
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
@@ -228,40 +259,8 @@ def main():
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0, help="of the first run")
     parser.add_argument("--way", choices=("run", "preload"))
-    parser.add_argument("--keep", action="store_true", help="keep the folders of runs that failed")
     options = parser.parse_args()
-    base = os.path.join(os.path.abspath(options.build), "tests")
-    os.makedirs(base, exist_ok=True)
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="mpi-kill-", dir=base))
-    failed = calls = 0
-    began = time.monotonic()
-    try:
-        case = Case(options.build, options.family, folder, folder)
-        program = os.path.join(folder, case.compile("kill", "kill.c"))
-        statuses = set(STATUSES[options.family])
-        for seed in range(-1, -4, -1):
-            one_run(case, program, seed, None, statuses)
-        for seed in range(options.seed, options.seed + options.runs):
-            way = options.way or ("run", "preload")[seed % 2]
-            # launchers themselves go wrong now and then when a rank dies: what fails is tried once more, and said
-            for attempt in (1, 2):
-                try:
-                    calls += one_run(case, program, seed, way, statuses)
-                    break
-                except (Failed, OSError, subprocess.TimeoutExpired) as problem:
-                    failed += attempt == 2 or options.keep
-                    print("seed %d, %s, attempt %d: %s" % (seed, way, attempt, problem), flush=True)
-                    if options.keep:
-                        break
-    except Skip as reason:
-        print("SKIP: %s" % reason)
-        return SKIPPED
-    finally:
-        if not (options.keep and failed):
-            shutil.rmtree(folder, ignore_errors=True)
-    print("%d runs, %d failed, %d calls finished before the end, statuses %s, %.1f s%s"
-          % (options.runs, failed, calls, sorted(statuses), time.monotonic() - began, ", " + folder * options.keep))
-    return 1 if failed or (options.runs > 4 and not calls) else 0
+    return cases.tell("%s-kill" % options.family, perform, options)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""nested.py IORAMA CASE CC [FLAG…]: every operation knows the call it is nested in: POSIX writes inside MPI-IO, inside
+"""nested.py BUILD CASE: every operation knows the call it is nested in: POSIX writes inside MPI-IO, inside
 HDF5. Reads the events of a kept segment, whose layout docs/format/segment.md tells, independently of the C code."""
 import os
 import struct
 import subprocess
 import sys
-import tempfile
+
+sys.dont_write_bytecode = True
+from job import Skip, cases, expect, need, run  # noqa: E402
 
 POSIX, MPIIO, H5D = 0, 2, 3
 EVENTS = 5  # after identity, state, control, records and lanes
@@ -74,27 +76,30 @@ def check(found, outer, size):
     return problems
 
 
-def main():
-    iorama, case, *compiler = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as folder:
+# names of tests -> program and compiler
+CASES = {"mpi-mpicc.openmpi": ("mpi", ["mpicc.openmpi"]), "mpi-mpicc.mpich": ("mpi", ["mpicc.mpich"]), "hdf5-cc": ("hdf5", ["cc"])}
+
+
+def perform(build, name):
+    layer, compiler = CASES[name]
+    with cases.folders(build, "nested") as (folder, quiet):
         source, program = os.path.join(folder, "p.c"), os.path.join(folder, "p")
         with open(source, "w", encoding="ascii") as file:
-            file.write(PROGRAMS[case])
-        flags = [f for f in compiler[1:] if f]
-        if subprocess.run([compiler[0], source, "-o", program, *flags], check=False).returncode != 0:
-            print("SKIP: the program cannot be built")
-            return 77
-        env = dict(os.environ, IORAMA_DIR=os.path.join(folder, "segments"), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        subprocess.run(
-            [iorama, "run", "-q", "--trace", "--keep-segments", "-o", os.path.join(folder, "log.darshan"), program],
-            check=True, cwd=folder, env=env,
-        )  # fmt: skip
-        segments = [os.path.join(d, f) for d, _, names in os.walk(env["IORAMA_DIR"]) for f in names if f.endswith(".seg")]
-        found = [e for path in segments for e in events(path)]
-    problems = check(found, *((MPIIO, 8) if case == "mpi" else (H5D, 16384 * 8)))
-    for line in problems:
-        print("not ok:", line)
-    return 1 if problems else 0
+            file.write(PROGRAMS[layer])
+        flags = []
+        if layer == "hdf5":
+            flags = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5-serial"], capture_output=True, text=True).stdout.split()
+        need(compiler[0])
+        if run([*compiler, source, "-o", program, *flags], folder).returncode != 0:
+            raise Skip("the program cannot be built")
+        segments = os.path.join(quiet, "segments")
+        done = run([cases.Built(build).iorama, "run", "-q", "--trace", "--keep-segments", "-o", os.path.join(quiet, "log.darshan"),
+                    program], folder, IORAMA_DIR=segments)  # fmt: skip
+        expect(done.returncode == 0, "status %d: %s", done.returncode, done.stderr)
+        kept = [os.path.join(d, f) for d, _, names in os.walk(segments) for f in names if f.endswith(".seg")]
+        found = [e for path in kept for e in events(path)]
+    return check(found, *((MPIIO, 8) if layer == "mpi" else (H5D, 16384 * 8)))
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    cases.main(CASES, perform)

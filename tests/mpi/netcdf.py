@@ -11,14 +11,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+from job import FAMILIES, RANKS, Case, Failed, Skip, cases, run  # noqa: E402
 from parallel import MODULES, compare_ranks, launch, module_of, must_succeed  # noqa: E402
-from run import FAMILIES, RANKS, SKIPPED, Case, Failed, Skip, run  # noqa: E402
 
 CASES = ["%s-%s" % (kind, name) for kind in ("parallel", *FAMILIES) for name in ("blocks", "steps")]
 # these do not add up over the ranks
@@ -122,41 +120,20 @@ def judge(case, lines, size):
         raise Failed("%d ranks:\n%s" % (size, "\n".join(wrong[:30])))
 
 
-def perform(build, word, make_case):
-    """One case on every number of ranks; the status for CTest."""
-    kind, name = word.split("-")
-    base = os.path.join(os.path.abspath(build), "tests")
-    os.makedirs(base, exist_ok=True)
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="netcdf-", dir=base))
-    # outside what is observed, so that the truth itself does not show
-    quiet = tempfile.mkdtemp(prefix="iorama-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp")
-    began = time.monotonic()
-    try:
-        case = make_case(build, kind, folder, quiet)
-        for size in RANKS:
-            done, lines = launch(case, ["-n", str(size), "./truth", name, os.path.join(folder, "data")])
-            must_succeed(done)
-            judge(case, lines, size)
-    except Skip as reason:
-        print("SKIP: %s: %s" % (word, reason))
-        return SKIPPED
-    except (Failed, subprocess.TimeoutExpired) as reason:
-        print("not ok %s: %s" % (word, reason))
-        return 1
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(quiet, ignore_errors=True)
-    print("ok %s # %.1f s" % (word, time.monotonic() - began), flush=True)
-    return 0
+def main(names, make_case):
+    """Each case on every number of ranks."""
 
+    def perform(build, word):
+        kind, name = word.split("-")
+        with cases.folders(build, "netcdf") as (folder, quiet):
+            case = make_case(build, kind, folder, quiet)
+            for size in RANKS:
+                done, lines = launch(case, ["-n", str(size), "./truth", name, os.path.join(folder, "data")])
+                must_succeed(done)
+                judge(case, lines, size)
 
-def main(cases, make_case):
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(cases))
-        return 0
-    results = [perform(sys.argv[1], word, make_case) for word in sys.argv[2:] or cases]
-    return 1 if 1 in results else 0 if 0 in results else SKIPPED
+    cases.main(names, perform)
 
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, case_of))
+    main(CASES, case_of)

@@ -13,13 +13,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from run import FAMILIES, RANKS, SKIPPED, Case, Failed, Skip, compare_counters, compare_events, run  # noqa: E402
+import job  # noqa: E402
+from job import FAMILIES, RANKS, SKIPPED, Failed, Skip, compare_counters, compare_events, run  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # the one of the system, which has the modules of its packages
 ENDINGS = ("exit", "one", "abort")
@@ -258,40 +257,12 @@ def names():
     yield from ("openmpi-mpi4py", "openmpi-h5py")  # Debian's are of this family
 
 
-def perform(build, word):
-    family, _, name = word.partition("-")
-    base = os.path.join(os.path.abspath(build), "tests")
-    os.makedirs(base, exist_ok=True)
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="parallel-", dir=base))
-    # outside what is observed, so that the truth itself does not show
-    quiet = tempfile.mkdtemp(prefix="iorama-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp")
-    began = time.monotonic()
-    try:
-        case = Case(build, family, folder, quiet)
-        if name in ENDINGS:
-            case_ending(case, name)
-        else:
-            globals()["case_" + name](case)
-    except Skip as reason:
-        print("SKIP: %s: %s" % (word, reason))
-        return SKIPPED
-    except (Failed, subprocess.TimeoutExpired) as reason:
-        print("not ok %s: %s" % (word, reason))
-        return 1
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(quiet, ignore_errors=True)
-    print("ok %s # %.1f s" % (word, time.monotonic() - began), flush=True)
-    return 0
-
-
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(names()))
-        return 0
-    results = [perform(sys.argv[1], word) for word in sys.argv[2:] or names()]
-    return 1 if 1 in results else 0 if 0 in results else SKIPPED
+def perform(case, name):
+    if name in ENDINGS:
+        case_ending(case, name)
+    else:
+        globals()["case_" + name](case)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    job.main(names(), perform, "parallel")

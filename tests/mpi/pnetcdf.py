@@ -8,15 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "capture")]
-from harness import SKIPPED, Failed, Log, Skip  # noqa: E402
-from run import FAMILIES, RANKS, run  # noqa: E402
+from harness import Log  # noqa: E402
+from job import FAMILIES, RANKS, Failed, Skip, cases, run  # noqa: E402
 
 TRUTHS = ("each", "values", "two", "grow", "failing", "many")
 OTHERS = ("rows", "wrong-row", "late", "alone")
@@ -40,10 +38,9 @@ def header():
     raise Skip("pnetcdf.h is not installed")
 
 
-class Case:
+class Case(cases.Built):
     def __init__(self, build, folder):
-        self.iorama = os.path.join(os.path.abspath(build), "bin", "iorama")
-        self.library = os.path.join(os.path.abspath(build), "lib", "libiorama.so")
+        super().__init__(build)
         self.folder = folder
         header()
         self.family = self.find_family()
@@ -187,35 +184,14 @@ def case_alone(case):
     case.judge(done.stdout.splitlines(), 1)
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join((*TRUTHS, *OTHERS)))
-        return 0
-    tests = os.path.join(os.path.abspath(sys.argv[1]), "tests")
-    os.makedirs(tests, exist_ok=True)
-    results = []
-    for name in sys.argv[2:] or (*TRUTHS, *OTHERS):
-        folder = os.path.realpath(tempfile.mkdtemp(prefix="pnetcdf-", dir=tests))
-        began, problem = time.monotonic(), ""
-        try:
-            case = Case(sys.argv[1], folder)
-            if name in TRUTHS:
-                case_truth(case, name)
-            else:
-                globals()["case_" + name.replace("-", "_")](case)
-        except Failed as error:
-            problem = str(error)
-        except Skip as skip:
-            print("SKIP: %s: %s" % (name, skip))
-            continue
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        results.append(bool(problem))
-        print("%s %s # %.1f s" % ("not ok" if problem else "ok", name, time.monotonic() - began))
-        if problem:
-            print("  " + problem, flush=True)
-    return 1 if any(results) else 0 if results else SKIPPED
+def perform(build, name):
+    with cases.folders(build, "pnetcdf") as (folder, _):
+        case = Case(build, folder)
+        if name in TRUTHS:
+            case_truth(case, name)
+        else:
+            globals()["case_" + name.replace("-", "_")](case)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main((*TRUTHS, *OTHERS), perform)

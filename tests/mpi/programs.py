@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""programs.py IORAMA [CASE...]: parallel programs of the distribution run the same with and without `iorama run`.
+"""programs.py BUILD [CASE...]: parallel programs of the distribution run the same with and without `iorama run`.
 
 As tests/real/real.py: every case is run twice in a folder of the same name; what it prints, its exit status and the
 files it leaves must be the same, and where sizes of files tell what was written, so must the log."""
@@ -75,7 +75,7 @@ class Scalapack(real.Case):
     def prepare(self, folder):
         program = SCALAPACK % self.family
         if not os.path.exists(program):
-            raise real.Missing("scalapack-mpi-test is not installed")
+            raise real.Skip("scalapack-mpi-test is not installed")
         real.write(os.path.join(folder, "LU.dat"), LU.encode())
         return [mpirun(self.family, 2, program)]
 
@@ -138,7 +138,7 @@ class Mpi4py(real.Case):
 
     def prepare(self, folder):
         if subprocess.run([real.PYTHON, "-c", "import mpi4py"], capture_output=True).returncode != 0:
-            raise real.Missing("python3-mpi4py is not installed")
+            raise real.Skip("python3-mpi4py is not installed")
         return [mpirun("openmpi", 3, real.PYTHON, "-m", "mpi4py.bench", "helloworld"),
                 mpirun("openmpi", 2, real.PYTHON, "-m", "mpi4py.bench", "ringtest", "-l", "3")]  # fmt: skip
 
@@ -166,17 +166,11 @@ CASES = {"scalapack-openmpi": Scalapack("openmpi"), "scalapack-mpich": Scalapack
 
 
 def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(CASES))
-        return 0
-    IORAMA[0] = os.path.abspath(sys.argv[1])
-    real.CASES = CASES
-    # in a container, and as its root, on any number of cores
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OPENBLAS_NUM_THREADS="1",
-                      OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1",
-                      OMPI_MCA_btl_vader_single_copy_mechanism="none")  # fmt: skip
-    return real.main()
+    if len(sys.argv) > 1:
+        IORAMA[0] = real.cases.Built(sys.argv[1]).iorama
+    os.environ.update(real.cases.MPI_HERE, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    real.main(CASES)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

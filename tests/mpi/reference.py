@@ -11,14 +11,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "capture")]
-from harness import SKIPPED, Failed, Log, Skip, shared_folder  # noqa: E402
-from run import run  # noqa: E402
+from harness import Log, shared_folder  # noqa: E402
+from job import Failed, Skip, cases, run  # noqa: E402
 
 MPI_MODULES = ("POSIX", "STDIO", "MPI-IO")
 # program, MPI -> modules, options that the compiler wants, name of a package of pkg-config with more of them
@@ -174,31 +172,10 @@ def check(iorama, case, folder):
     return problems
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(CASES))
-        return 0
-    folder_of_builds = os.path.join(os.path.abspath(sys.argv[1]), "tests")
-    os.makedirs(folder_of_builds, exist_ok=True)
-    iorama = os.path.join(os.path.abspath(sys.argv[1]), "bin", "iorama")
-    results = []
-    for case in sys.argv[2:] or CASES:
-        folder = os.path.realpath(tempfile.mkdtemp(prefix="reference-", dir=folder_of_builds))
-        began, problems = time.monotonic(), []
-        try:
-            problems = check(iorama, case, folder)
-        except Failed as error:
-            problems = [str(error)]
-        except Skip as skip:
-            print("SKIP: %s: %s" % (case, skip))
-            continue
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        results.append(bool(problems))
-        print("%s %s # %.1f s" % ("not ok" if problems else "ok", case, time.monotonic() - began))
-        print("".join("  %s\n" % problem for problem in problems[:40]), end="", flush=True)
-    return 1 if any(results) else 0 if results else SKIPPED
+def perform(build, name):
+    with cases.folders(build, "reference") as (folder, _):
+        return check(cases.Built(build).iorama, name, folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(CASES, perform)

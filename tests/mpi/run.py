@@ -2,152 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """run.py BUILD FAMILY-CASE: MPI programs that know what they do, observed with `iorama run`; what the log says of
 their MPI calls must be that. FAMILY is openmpi or mpich; --list prints all cases."""
-import collections
-import json
 import os
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-TABLE = os.path.join(ROOT, "src", "table")
-sys.path.insert(0, os.path.join(ROOT, "tests", "gen"))
-import stock  # noqa: E402
+sys.dont_write_bytecode = True
+import job  # noqa: E402
+from job import HERE, RANKS, ROOT, TABLE, Failed, compare_counters, compare_events, run  # noqa: E402
 
-SKIPPED = 77
-TIMEOUT = 120
 TRUTHS = ("independent", "collective", "nonblocking", "split", "shared", "views", "failing", "names", "handles")
 OTHERS = ("rows", "wrong-rows", "threads", "fortran", "late", "nopie", "tool", "ranks")
-FAMILIES = ("openmpi", "mpich")
-RANKS = (1, 2, 4, 7)
 FAKES = ("fake-abi", "fake-unknown", "fake-none", "fake-module")
-# counters that the truth says completely: what it does not name is 0
-COUNTED = re.compile(
-    r"MPIIO_((INDEP|COLL)_OPENS|(INDEP|COLL|SPLIT|NB)_(READS|WRITES)|SYNCS|HINTS|VIEWS|BYTES_\w+|RW_SWITCHES"
-    r"|SIZE_\w+_AGG_\w+)$"
-)
-ANY, UNKNOWN = -2, -1  # offsets
-
-
-class Skip(Exception):
-    """The case cannot run here; the text says why."""
-
-
-class Failed(Exception):
-    """The case went wrong; the text says how."""
-
-
-# Hydra's status for a job whose ranks it killed. Seen once, in mpich-threads on a busy machine: both ranks were gone after 0.09 s, after one
-# write of 289 bytes that nobody kept. Why is not known, nor whether it happens to the program alone; so it is printed, and tried once more.
-HYDRA_KILLED, TRIES = 9, 2
-
-
-def run(command, folder, **extra):
-    environment = dict(os.environ, **extra)
-    # in a container, and as its root, on any number of cores
-    environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                       OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
-                       PWD=folder)  # fmt: skip
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
-
-
-class Case:
-    def __init__(self, build, family, folder, quiet):
-        self.build, self.family, self.folder, self.quiet = os.path.abspath(build), family, folder, quiet
-        self.iorama = os.path.join(self.build, "bin", "iorama")
-        for tool in ("mpicc.", "mpirun.") if family in FAMILIES else ():
-            if not shutil.which(tool + family):
-                raise Skip("%s%s is not installed" % (tool, family))
-
-    def compile(self, out, source, *options, tool="mpicc"):
-        compiler = "%s.%s" % (tool, self.family)
-        if not shutil.which(compiler):
-            raise Skip("%s is not installed" % compiler)
-        done = run([compiler, "-O1", *options, os.path.join(HERE, source), "-o", out], self.folder)
-        if done.returncode != 0:
-            raise Failed("%s: %s" % (source, done.stderr))
-        return "./" + out
-
-    def observe(self, ranks, *command, trace=True, **extra):
-        truth = os.path.join(self.quiet, "truth")
-        options = ["--trace"] if trace else []
-        for _ in range(TRIES):
-            done = run([self.iorama, "run", "--json", "-f", *options, "-o", "log.darshan", "mpirun." + self.family, "-n",
-                        str(ranks), *command], self.folder, TRUTH_FILE=truth,
-                       IORAMA_DIR=os.path.join(self.quiet, "seg"), **extra)  # fmt: skip
-            if done.returncode != HYDRA_KILLED:
-                break
-            print("tried again: %s%s" % (done.stdout, done.stderr))
-        if done.returncode == SKIPPED:
-            raise Skip("the MPI has no MPI_THREAD_MULTIPLE")
-        if done.returncode != 0:
-            raise Failed("status %d: %s%s" % (done.returncode, done.stdout, done.stderr))
-        with open(truth, encoding="utf-8") as file:
-            return file.read().splitlines()
-
-    def log(self, *options):
-        refusals = stock.refusals(os.path.join(self.folder, "log.darshan"))
-        if refusals:
-            raise Failed("released tools: %s" % "; ".join(refusals))
-        done = run([self.iorama, "show", "--quiet", "--json", *options, "log.darshan"], self.folder)
-        if done.returncode != 0:
-            raise Failed("show: %s" % done.stderr)
-        found = json.loads(done.stdout)["logs"][0]
-        return found, {m["module"]: m["records"] for m in found["modules"]}
-
-
-# ---- comparing
-
-
-def compare_counters(lines, records):
-    """Records of a file are one per rank, or one reduced over all ranks that opened it."""
-    truth = collections.defaultdict(dict)
-    for line in lines:
-        words = line.split(" ")
-        if words[0] == "TRUTH":
-            truth[words[3]].setdefault(int(words[2]), {})[words[4]] = int(words[5])
-    wrong = []
-    seen = set()
-    for record in records:
-        name, rank = record["name"], record["rank"]
-        seen.add(name)
-        if name not in truth:
-            wrong.append("%s is not to be in the log" % name)
-            continue
-        ranks = truth[name].values() if rank == -1 else [truth[name].get(rank, {})]
-        for counter, have in record["counters"].items():
-            want = sum(r.get(counter, 0) for r in ranks)
-            if counter == "MPIIO_MODE":
-                want //= len(ranks)
-            elif not COUNTED.match(counter):
-                continue
-            if have != want:
-                wrong.append("%s rank %d: %s is %s, not %s" % (name, rank, counter, have, want))
-    wrong += ["%s is not in the log" % name for name in truth if name not in seen]
-    return wrong
-
-
-def compare_events(lines, records):
-    truth = collections.defaultdict(list)
-    for line in lines:
-        words = line.split(" ")
-        if words[0] == "DXT":
-            kind = "reads" if words[4] == "r" else "writes"
-            truth[words[3], int(words[2]), kind].append((int(words[5]), int(words[6])))
-    wrong = []
-    have = {(r["name"], r["rank"], kind): [(e[0], e[1]) for e in r[kind]]
-            for r in records for kind in ("reads", "writes") if r.get(kind)}  # fmt: skip
-    wrong += ["%s rank %d %s: %s is not to be in the trace" % (*key, have[key]) for key in have if key not in truth]
-    for key, events in truth.items():
-        found = have.get(key, [])
-        same = len(found) == len(events) and all(
-            f[1] == e[1] and (f[0] == e[0] or e[0] == ANY) for f, e in zip(found, events))  # fmt: skip
-        if not same:
-            wrong.append("%s rank %d %s: trace is %s, not %s" % (*key, found, events))
-    return wrong
 
 
 def judge(case, lines, trace=True):
@@ -346,31 +211,5 @@ def perform(case, name):
         globals()["case_" + name.replace("-", "_")](case)
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(["%s-%s" % (family, name) for family in FAMILIES for name in OTHERS + TRUTHS] + list(FAKES)))
-        return 0
-    build, word = sys.argv[1:]
-    family, _, name = word.partition("-")
-    base = os.path.join(os.path.abspath(build), "tests")
-    os.makedirs(base, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix="mpi-", dir=base)
-    # outside what is observed, so that the truth itself does not show
-    quiet = tempfile.mkdtemp(prefix="iorama-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp")
-    try:
-        perform(Case(build, family, os.path.realpath(folder), quiet), name)
-    except Skip as reason:
-        print("SKIP: %s" % reason)
-        return SKIPPED
-    except Failed as reason:
-        print("FAIL: %s: %s" % (word, reason))
-        return 1
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(quiet, ignore_errors=True)
-    print("ok: %s" % word)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    job.main([*job.of_families(OTHERS + TRUTHS), *FAKES], perform)

@@ -10,29 +10,19 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-FAMILIES = ("openmpi", "mpich")
-SKIPPED = 77
+sys.dont_write_bytecode = True
+import job  # noqa: E402
+from job import HERE, expect  # noqa: E402
+
 FILES = 1024
 
 
-class Failed(Exception):
-    """The case went wrong; the text says how."""
-
-
-def expect(true, text, *values):
-    if not true:
-        raise Failed(text % values)
-
-
-class Case:
-    def __init__(self, build, family, folder):
-        self.build, self.family, self.folder = os.path.abspath(build), family, folder
-        self.iorama = os.path.join(self.build, "bin", "iorama")
+class Job:
+    def __init__(self, case):
+        self.build, self.family, self.folder, self.iorama = case.build, case.family, case.folder, case.iorama
         self.program, self.below = self.path("own_files"), []
-        subprocess.run(["mpicc." + family, "-O1", "-o", self.program, os.path.join(HERE, "own_files.c")], check=True)
+        subprocess.run(["mpicc." + self.family, "-O1", "-o", self.program, os.path.join(HERE, "own_files.c")], check=True)
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -40,10 +30,7 @@ class Case:
     def run(self, ranks, files, *before, **extra):
         shutil.rmtree(self.path("data"), ignore_errors=True)
         os.makedirs(self.path("data", *self.below))
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("IORAMA_", "DARSHAN_", "DXT_"))}
-        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-                           OMPI_MCA_btl_vader_single_copy_mechanism="none", PWD=self.folder,
-                           IORAMA_DIR=self.path("segments"), **extra)  # fmt: skip
+        environment = job.cases.environment(("IORAMA_", "DARSHAN_", "DXT_"), PWD=self.folder, IORAMA_DIR=self.path("segments"), **extra)
         preload = [] if before else ["env", "LD_PRELOAD=" + os.path.join(self.build, "lib", "libiorama.so")]
         done = subprocess.run([*before, "mpirun." + self.family, "-n", str(ranks), *preload, self.program, self.path("data", *self.below), str(files),
                                "7"], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)  # fmt: skip
@@ -133,24 +120,5 @@ def files(case):
 CASES = {"existing": existing, "files": files}
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join("%s-%s" % (family, case) for family in FAMILIES for case in CASES))
-        return 0
-    family, case = sys.argv[2].split("-")
-    for tool in ("mpicc.", "mpirun."):
-        if not shutil.which(tool + family):
-            print("SKIP: %s%s is not installed" % (tool, family))
-            return SKIPPED
-    with tempfile.TemporaryDirectory(prefix="settings-", dir=os.path.join(sys.argv[1], "tests")) as folder:
-        try:
-            CASES[case](Case(sys.argv[1], family, os.path.realpath(folder)))
-        except Failed as why:
-            print("FAILED: %s: %s" % (sys.argv[2], why))
-            return 1
-    print("ok: %s" % sys.argv[2])
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    job.main(job.of_families(CASES), lambda case, name: CASES[name](Job(case)), "settings")

@@ -9,7 +9,6 @@ containers; confined: a rank confines itself. None of these makes anybody wait."
 import collections
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,8 +16,9 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import job  # noqa: E402
+from job import Failed, Skip, run  # noqa: E402
 from parallel import judge, launch, mixed, must_succeed  # noqa: E402
-from run import FAMILIES, SKIPPED, Case, Failed, Skip, run  # noqa: E402
 
 CASES = ("spawn", "spawned", "recover", "part", "apart", "private", "confined")
 SLACK = 5  # seconds more than the same job without a reason to wait; the shortest of our limits is 10
@@ -216,36 +216,9 @@ def case_part(case):
     compare_sums(case, truth, in_folder(logs), 2)
 
 
-def perform(build, word):
-    family, _, name = word.partition("-")
-    base = os.path.join(os.path.abspath(build), "tests")
-    os.makedirs(base, exist_ok=True)
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="worlds-", dir=base))
-    # outside what is observed, so that the truth itself does not show
-    quiet = tempfile.mkdtemp(prefix="iorama-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp")
-    try:
-        globals()["case_" + name](Case(build, family, folder, quiet))
-    except Skip as reason:
-        print("SKIP: %s: %s" % (word, reason))
-        return SKIPPED
-    except (Failed, subprocess.TimeoutExpired) as reason:
-        print("not ok %s: %s" % (word, reason))
-        return 1
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(quiet, ignore_errors=True)
-    print("ok %s" % word, flush=True)
-    return 0
-
-
-def main():
-    words = ["%s-%s" % (family, name) for family in FAMILIES for name in CASES]
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(words))
-        return 0
-    results = [perform(sys.argv[1], word) for word in sys.argv[2:] or words]
-    return 1 if 1 in results else 0 if 0 in results else SKIPPED
+def perform(case, name):
+    globals()["case_" + name](case)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    job.main(job.of_families(CASES), perform, "worlds")

@@ -14,36 +14,30 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SKIPPED = 77
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cases  # noqa: E402
+from cases import Skip, expect  # noqa: E402
+
 ALICE, MALLORY = 20131, 20132
-LIMIT = 120  # seconds; only a program that hangs needs them
+LIMIT = cases.TIMEOUT
 PARTS = ("POSIX_OPENS", "POSIX_WRITES", "POSIX_BYTES_WRITTEN")
 
 
-class Failed(Exception):
-    pass
+def fill(path, size=None):
+    """A file of that size, or of all that there is room for."""
+    with open(path, "wb", buffering=0) as file:
+        try:
+            while size is None or file.tell() < size:
+                file.write(bytes(4096))
+        except OSError:
+            pass
 
 
-def expect(true, text, *values):
-    if not true:
-        raise Failed(text % values)
-
-
-def wait(what, true):
-    end = time.monotonic() + LIMIT
-    while not true():
-        expect(time.monotonic() < end, "%s: it did not come", what)
-        time.sleep(0.01)
-
-
-class Case:
+class Case(cases.Built):
     def __init__(self, build, work):
-        self.build, self.work = build, work
-        self.iorama = os.path.join(build, "bin", "iorama")
-        self.library = os.path.join(build, "lib", "libiorama.so")
+        super().__init__(build)
+        self.work = work
         self.room = os.path.join(build, "tests", "work_room")
         self.pack = os.path.join(build, "tests", "pack_tool")
 
@@ -64,11 +58,8 @@ class Case:
                 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%s,mode=1777" % size, "none", path], check=True)
 
     def env(self, **extra):
-        mine = ("IORAMA_", "DARSHAN_", "LD_", "DXT_", "XDG_", "TMPDIR")
-        env = {k: v for k, v in os.environ.items() if not k.startswith(mine)}
-        env.update(HOME=self.work, LC_ALL="C.UTF-8", TZ="UTC", PYTHONDONTWRITEBYTECODE="1")
-        env.update(extra)
-        return {k: v for k, v in env.items() if v is not None}
+        given = {"HOME": self.work, "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1"}
+        return cases.environment((*cases.OURS, "XDG_", "TMPDIR"), **{**given, **extra})
 
     def call(self, *words, uid=0, env=None, status=0, preload=False, **more):
         if preload:  # not of setpriv, which runs with the rights of both
@@ -190,8 +181,8 @@ def no_room_exec(case):
     """Who has no room and becomes another program is one process, not two; what it calls is counted."""
     case.small(shm="1m", tmp="1m")
     folder = case.folder("files")
-    fill = "head -c 2m /dev/zero >/dev/shm/fill 2>/dev/null; head -c 2m /dev/zero >/tmp/fill 2>/dev/null; "
-    said, truth = case.run("sh", "-c", fill + 'sh -c "exec %s many %s 3"; true' % (case.room, folder))
+    fills = "head -c 2m /dev/zero >/dev/shm/fill 2>/dev/null; head -c 2m /dev/zero >/tmp/fill 2>/dev/null; "
+    said, truth = case.run("sh", "-c", fills + 'sh -c "exec %s many %s 3"; true' % (case.room, folder))
     # the first shell and head had room; the second one, which becomes the program, and its children had none
     expect(said["unplaced"] == truth["processes"] + 1, "%s", said)
     expect(said["unplaced_calls"] >= truth["opens"] + truth["writes"], "%s", said)
@@ -200,11 +191,7 @@ def no_room_exec(case):
 def no_start(case):
     """No place at all at the start: the command runs, and its log says why it is elsewhere."""
     case.small(shm="1m", tmp="16m")
-    with open("/dev/shm/fill", "wb") as file:
-        try:
-            file.write(bytes(2 << 20))
-        except OSError:
-            pass
+    fill("/dev/shm/fill", 2 << 20)
     folder = case.folder("files")
     said, truth = case.run(case.room, "many", folder, "5")
     expect_all(case, said["log"], truth, folder)
@@ -224,12 +211,7 @@ def full_later(case):
                               stderr=subprocess.PIPE, text=True) as child:  # fmt: skip
             expect(child.stdout.readline() == "ready\n", "the program did not start")
             for name in ("/dev/shm/fill", "/tmp/fill"):
-                with open(name, "wb", buffering=0) as file:
-                    try:
-                        while True:
-                            file.write(bytes(4096))
-                    except OSError:
-                        pass
+                fill(name)
             out, err = child.communicate(timeout=LIMIT)
             expect(child.returncode == 0, "run %s: status %d: %s", run, child.returncode, err)
         truth = truth_of(out)
@@ -330,8 +312,8 @@ def still_there(case):
                                pipe] + inner, env=case.env(), cwd=case.work, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as child:  # fmt: skip
             with open(pipe, "w", encoding="ascii"):
-                wait("churn", lambda: os.path.exists(case.path("churned")))
-                wait("a look", lambda: glob.glob("/dev/shm/iorama-0/*/ended.pack") + glob.glob("/tmp/iorama-0/*/ended.pack"))
+                cases.wait(lambda: os.path.exists(case.path("churned")), "churn")
+                cases.wait(lambda: glob.glob("/dev/shm/iorama-0/*/ended.pack") + glob.glob("/tmp/iorama-0/*/ended.pack"), "a look")
             out, err = child.communicate(timeout=LIMIT)
             expect(child.returncode == 0, "%s: %s", kind, err)
         os.unlink(case.path("churned"))
@@ -363,12 +345,7 @@ def unwritten(case):
     folder = case.folder("files", ALICE)
     full, closed = case.folder("full", ALICE), case.folder("closed", 0, 0o555)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k,mode=1777", "none", full], check=True)
-    with open(full + "/fill", "wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(bytes(4096))
-        except OSError:
-            pass
+    fill(full + "/fill")
     n = 0
     for logs, why in ((case.path("missing"), "No such file"), (closed, "Permission denied"), (full, "No space left")):
         done = case.call(case.room, "many", folder, "10", uid=ALICE, env=case.env(IORAMA_LOG_DIR=logs), preload=True)
@@ -469,11 +446,7 @@ def flood(case):
 def unsteady(case):
     """A $TMPDIR in which others may rename our directory is not used."""
     case.small(shm="1m", tmp="64m")
-    with open("/dev/shm/fill", "wb") as file:
-        try:
-            file.write(bytes(2 << 20))
-        except OSError:
-            pass
+    fill("/dev/shm/fill", 2 << 20)
     folder, other = case.folder("files", ALICE), case.folder("other", MALLORY, 0o777)
     log = os.path.join(case.folder("logs", ALICE, 0o700), "run.darshan")
     done = case.call(case.iorama, "run", "-q", "-f", "-o", log, case.room, "many", folder, "3", uid=ALICE,
@@ -522,12 +495,12 @@ def system_agent(case):
         def agents():
             return [p for p in glob.glob(base + "/iorama-%d-*/.agent" % MALLORY)]
 
-        wait("agent", agents)
+        cases.wait(agents, "agent")
         log = os.path.join(logs[ALICE], "run.darshan")
         env = case.env(IORAMA_LIVE="1")
         done = case.call(case.iorama, "run", "-q", "-f", "-o", log, case.room, "many", folders[ALICE], "3", uid=ALICE, env=env)
         truth = truth_of(done.stdout)
-        wait("Alice's processes", lambda: len(rows(ALICE, "SELECT pid FROM processes")) == truth["processes"] + 1)
+        cases.wait(lambda: len(rows(ALICE, "SELECT pid FROM processes")) == truth["processes"] + 1, "Alice's processes")
         names = [r[0] for r in rows(ALICE, "SELECT name FROM names")]
         expect(not any(folders[MALLORY] in n for n in names), "Alice has names of Mallory: %s", names)
         names = [r[0] for r in rows(MALLORY, "SELECT name FROM names")]
@@ -541,6 +514,43 @@ def system_agent(case):
     expect(agent.returncode == 0, "%s", err)
 
 
+def all_packed(case):
+    """Whoever packed a job's segments is gone, and nothing else of it is left: the agent makes its log of the pack."""
+    case.small(shm="64m", tmp="64m")
+    folder, home, logs = case.folder("files"), case.folder("home"), case.folder("logs")
+    env = case.env(IORAMA_STORE=home + "/store.db", IORAMA_SPOOL=home + "/spool", IORAMA_LOG_DIR=logs)
+    agent = subprocess.Popen([case.iorama, "agent"], env=env, cwd=home, stderr=subprocess.PIPE, text=True)
+    try:
+        wait("agent", lambda: glob.glob("/dev/shm/iorama-0/.agent"))
+        with subprocess.Popen([case.room, "thread", folder, "1"], env=dict(env, LD_PRELOAD=case.library, IORAMA_LIVE="1"),
+                              cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:  # fmt: skip
+            expect(child.stdout.readline() == "ready\n", "it did not start")
+            (seg,) = segments("/dev/shm")
+
+            def stored():
+                if not os.path.exists(home + "/store.db"):
+                    return False
+                with sqlite3.connect(home + "/store.db", timeout=30) as store:
+                    try:
+                        return store.execute("SELECT COUNT(*) FROM processes").fetchone()[0] > 0
+                    except sqlite3.OperationalError:
+                        return False
+
+            wait("the process", stored)
+            case.call(case.pack, os.path.dirname(seg), os.path.dirname(seg))
+            os.unlink(seg)
+            child.kill()
+        wait("log", lambda: glob.glob(logs + "/**/*.darshan", recursive=True))
+        wait("the end of the pack", lambda: not left_behind())
+        (log,) = glob.glob(logs + "/**/*.darshan", recursive=True)
+        sums, _, _ = case.counters(log, folder)
+        expect(sums["POSIX_WRITES"] == 1, "the log has %s", sums)
+    finally:
+        agent.terminate()
+        _, err = agent.communicate(timeout=LIMIT)
+    expect(agent.returncode == 0, "%d: %s", agent.returncode, err)
+
+
 def own_agent(case):
     """Alice's own agent and watch, where her usual directory is Mallory's."""
     case.small(shm="64m", tmp="64m")
@@ -550,7 +560,7 @@ def own_agent(case):
     agent = subprocess.Popen(["setpriv", "--reuid", str(ALICE), "--regid", str(ALICE), "--clear-groups", case.iorama, "agent"],
                              env=env, cwd=home, stderr=subprocess.PIPE, text=True)  # fmt: skip
     try:
-        wait("agent", lambda: glob.glob("/dev/shm/iorama-%d-*/.agent" % ALICE))
+        cases.wait(lambda: glob.glob("/dev/shm/iorama-%d-*/.agent" % ALICE), "agent")
         with subprocess.Popen(["setpriv", "--reuid", str(ALICE), "--regid", str(ALICE), "--clear-groups", case.room, "files",
                                folder, "3"], env=dict(env, LD_PRELOAD=case.library, IORAMA_LOG_DIR=home), cwd=home,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:  # fmt: skip
@@ -568,7 +578,7 @@ def own_agent(case):
                 except sqlite3.OperationalError:
                     return False
 
-        wait("the process", stored)
+        cases.wait(stored, "the process")
     finally:
         agent.terminate()
         _, err = agent.communicate(timeout=LIMIT)
@@ -577,33 +587,29 @@ def own_agent(case):
 
 CASES = {f.__name__.replace("_", "-"): f for f in (
     shm_full, shm_full_tmpdir, bare_full, no_room, no_room_exec, no_start, full_later, many, same_log, packed_twice, killed,
-    still_there, live, unwritten, taken, flood, unsteady, system_agent, own_agent)}  # fmt: skip
+    still_there, live, unwritten, taken, flood, unsteady, system_agent, all_packed, own_agent)}  # fmt: skip
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(CASES))
-        return 0
-    build, name = os.path.abspath(sys.argv[1]), sys.argv[2]
-    if os.geteuid() != 0:
-        print("SKIP: only root can make small file systems and be other users")
-        return SKIPPED
-    if "--inside" not in sys.argv:
-        done = subprocess.run(["unshare", "-m", "--propagation", "private", sys.executable, __file__, build, name, "--inside"])
-        return done.returncode
+def inside(build, name):
+    """In a mount namespace of its own."""
     work = tempfile.mkdtemp(prefix="place-", dir=os.path.join(build, "tests"))
     os.chmod(work, 0o755)
     try:
         CASES[name](Case(build, work))
-    except Failed as why:
-        print("FAILED: %s: %s" % (name, why))
-        return 1
     finally:
         subprocess.run("umount %s/* 2>/dev/null" % work, shell=True)
         shutil.rmtree(work, ignore_errors=True)
-    print("ok: %s" % name)
-    return 0
+
+
+def perform(build, name):
+    if os.geteuid() != 0:
+        raise Skip("only root can make small file systems and be other users")
+    unshare = ["unshare", "-m", "--propagation", "private", sys.executable, __file__]
+    done = subprocess.run([*unshare, "--inside", os.path.abspath(build), name])
+    expect(done.returncode == 0, "status %d", done.returncode)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:2] == ["--inside"]:
+        cases.main(CASES, inside, sys.argv[2:])
+    cases.main(CASES, perform)

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""real.py IORAMA [CASE...]: programs people use run the same with and without `iorama run`.
+"""real.py BUILD [CASE...]: programs people use run the same with and without `iorama run`.
 
 Every case is run twice in a folder of the same name: what it prints, its exit status and the files it
 leaves must be the same. Where the truth is known (sizes of files, fio's own figures) the counters of
 the log are compared with it. A case whose program is not installed is skipped."""
-import argparse
 import glob
 import json
 import os
@@ -14,24 +13,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-PYTHON = "/usr/bin/python3"  # the one of the system, whichever runs this script
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cases  # noqa: E402
+from cases import EXCLUDED, ROOT, Skip, need  # noqa: E402
+from cases import SYSTEM_PYTHON as PYTHON  # noqa: E402
+
 SECONDS = 120
-# folders that are not observed unless asked for; a temporary folder may be in one
-UNOBSERVED = tuple("/%s/" % name for name in "etc dev usr bin boot lib opt sbin sys proc var".split())
-
-
-class Missing(Exception):
-    """What a case needs is not installed."""
-
-
-def need(*programs):
-    for program in programs:
-        if shutil.which(program) is None:
-            raise Missing("%s is not installed" % program)
 
 
 def write(path, data):
@@ -111,7 +99,7 @@ class Unittest(Case):
         need(PYTHON)
         found = subprocess.run([PYTHON, "-c", "import test.test_csv"], capture_output=True)
         if found.returncode != 0:
-            raise Missing("the tests of Python (libpython3-testsuite) are not installed")
+            raise Skip("the tests of Python (libpython3-testsuite) are not installed")
         return [[PYTHON, "-m", "unittest", "-q", *self.tests]]
 
 
@@ -316,7 +304,7 @@ def run_case(iorama, case, top):
     os.rename(observed, plain)
     os.rename(again, observed)
     paths = [os.path.join(logs, "%d.darshan" % k) for k in range(len(commands))]
-    include = ["--include", top + "/*"] * top.startswith(UNOBSERVED)
+    include = ["--include", top + "/*"] * top.startswith(EXCLUDED)
     result = run_all(commands, observed, lambda k: [iorama, "run", "-q", "-o", paths[k], *include, "--"])
     problems = ["%s: exit status %s without iorama: %s" % (" ".join(c[:2]), r[0], r[2][-300:])
                 for k, (c, r) in enumerate(zip(commands, bare)) if r[0] != case.status.get(k, 0)]
@@ -334,32 +322,18 @@ def run_case(iorama, case, top):
     return problems
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("iorama")
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="of: " + " ".join(CASES))
-    parser.add_argument("--keep", action="store_true", help="keep the folders")
-    options = parser.parse_args()
-    options.iorama = os.path.abspath(options.iorama)
-    failed = done = 0
-    for name in options.cases or CASES:
+def main(cases_of=None):
+    known = cases_of or CASES
+
+    def perform(build, name):
         top = tempfile.mkdtemp(prefix="iorama-real-")
-        began = time.monotonic()
         try:
-            problems = run_case(options.iorama, CASES[name], top)
-        except Missing as reason:
-            print("SKIP: %s: %s" % (name, reason), flush=True)
-            shutil.rmtree(top)
-            continue
-        done, failed = done + 1, failed + bool(problems)
-        print("%s %s (%.1f s)%s" % ("not ok" if problems else "ok", name, time.monotonic() - began,
-                                    " " + top if options.keep else ""), flush=True)
-        for problem in problems[:10]:
-            print("  " + problem, flush=True)
-        if not options.keep:
-            shutil.rmtree(top)
-    return 1 if failed else 0 if done else 77
+            return run_case(cases.Built(build).iorama, known[name], top)[:10]
+        finally:
+            cases.remove(top)
+
+    cases.main(known, perform)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

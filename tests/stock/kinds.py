@@ -9,72 +9,39 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "tests", "gen"))
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), folder) for folder in ("lib", "gen")]
+import cases  # noqa: E402
 import stock  # noqa: E402
+from cases import ROOT, TIMEOUT, Failed, Skip, need  # noqa: E402
 
-SKIPPED, TIMEOUT = 77, 120
 STDIO, PROCESS, EXTRA, POSIX_THREADS, MPIIO_THREADS = 48, 49, 50, 51, 52
 PLAIN, TRACED = {PROCESS, EXTRA}, {STDIO, PROCESS, EXTRA, POSIX_THREADS}
 MANY = 1024  # files per rank
-# folders that are not observed; a build may be in one
-UNOBSERVED = tuple("/%s/" % name for name in "etc dev usr bin boot lib opt sbin sys proc var".split())
-
-
-class Skip(Exception):
-    """It cannot be made here; the text says why."""
-
-
-class Failed(Exception):
-    """What went wrong."""
 
 
 class Uncompiled(Failed):
     """The program does not compile, which may be for want of a library."""
 
 
-def site_check():
-    """The check that is not ours, or None."""
-    shared = os.environ.get("IORAMA_SHARED") or os.path.join(os.path.dirname(ROOT), "shared")
-    path = os.path.join(shared, "tools", "stock-check")
-    return path if os.path.exists(path) else None
-
-
-class Place:
+class Place(cases.Built):
     """Where one kind of log is made."""
 
-    def __init__(self, build):
-        self.build = os.path.abspath(build)
-        self.iorama = os.path.join(self.build, "bin", "iorama")
-        self.library = os.path.join(self.build, "lib", "libiorama.so")
-        base = os.path.realpath(os.path.join(self.build, "tests"))
-        if (base + "/").startswith(UNOBSERVED):
-            base = os.path.realpath(tempfile.gettempdir())
-        self.folder = tempfile.mkdtemp(prefix="stock-", dir=base)
-        quiet = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp"
-        self.quiet = tempfile.mkdtemp(prefix="iorama-stock-", dir=quiet)
+    def __init__(self, build, folder, quiet):
+        super().__init__(build)
+        self.folder, self.quiet = folder, quiet
         self.out = ""  # what the program said
-
-    def close(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-        shutil.rmtree(self.quiet, ignore_errors=True)
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def run(self, *command, status=(0,), **extra):
-        keep = {k: v for k, v in os.environ.items() if not k.startswith(("IORAMA_", "DARSHAN_", "LD_", "DXT_"))}
-        keep.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
-                    IORAMA_DIR=os.path.join(self.quiet, "segments"), PWD=self.folder, **extra)  # fmt: skip
+        keep = cases.environment(IORAMA_DIR=os.path.join(self.quiet, "segments"), PWD=self.folder, **extra)
         done = subprocess.run(command, cwd=self.folder, env=keep, capture_output=True, text=True, timeout=TIMEOUT)
         if done.returncode not in status:
             raise Failed("%s: status %d: %s%s" % (" ".join(command), done.returncode, done.stdout, done.stderr))
@@ -82,8 +49,7 @@ class Place:
 
     def compile(self, compiler="cc", *options):
         compiler = os.environ.get("CC", "cc") if compiler == "cc" else compiler
-        if not shutil.which(compiler):
-            raise Skip("%s is not installed" % compiler)
+        need(compiler)
         done = self.run(compiler, "-std=gnu17", "-O1", "-Wall", os.path.join(HERE, "work.c"), "-o", "work", "-pthread",
                         *options, status=(0, 1))  # fmt: skip
         if done.returncode:
@@ -122,8 +88,9 @@ def shown(place, log, *options):
 def check(place, log, sections, threads=None, bytes_too=True, incomplete=False):
     """Nothing wrong with it, these sections in its annex, and the truth in it, unless it may say that it is incomplete."""
     wrong = ["stock: " + line for line in stock.refusals(place.path(log))]
-    if site_check():
-        done = place.run(sys.executable, site_check(), log, status=(0, 1))
+    site_check = cases.shared_tool("stock-check")  # one that is not ours
+    if site_check:
+        done = place.run(sys.executable, site_check, log, status=(0, 1))
         wrong += ["stock-check: " + line for line in done.stdout.splitlines() if done.returncode]
     if wrong:
         raise Failed("\n".join(wrong))
@@ -378,27 +345,10 @@ for _family in ("openmpi", "mpich"):
     KINDS.update(of_family(_family))
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(KINDS))
-        return 0
-    build, names = sys.argv[1], sys.argv[2:] or list(KINDS)
-    status = 0
-    for name in names:
-        place = Place(build)
-        try:
-            KINDS[name](place)
-            print("ok %s%s" % (name, "" if site_check() else " (by our own check alone)"))
-        except Skip as why:
-            print("SKIP: %s: %s" % (name, why))
-            status = status or SKIPPED
-        except Failed as why:
-            print("not ok %s\n%s" % (name, why))
-            status = 1
-        finally:
-            place.close()
-    return status
+def perform(build, name):
+    with cases.folders(build, "stock") as (folder, quiet):
+        KINDS[name](Place(build, folder, quiet))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(KINDS, perform)

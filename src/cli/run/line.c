@@ -17,7 +17,7 @@
 #include "cli/terminal.h"
 #include "gather/place.h"
 #include "look/look.h"
-#include "report/pen.h"
+#include "base/pen.h"
 
 #define ROWS_LEAST 5
 
@@ -119,7 +119,7 @@ static bool reserve(struct rama_cli_run_line *l)
 void rama_cli_run_line_say(struct rama_cli_run_line *l, const char *text)
 {
 	struct rama_out o;
-	struct rama_report_pen pen = { .o = &o, .utf8 = l->utf8 };
+	struct rama_pen pen = { .o = &o, .utf8 = l->utf8 };
 
 	if (l->shown && strcmp(text, l->text) == 0)
 		return;
@@ -127,7 +127,7 @@ void rama_cli_run_line_say(struct rama_cli_run_line *l, const char *text)
 		return;
 	snprintf(l->text, sizeof(l->text), "%s", text);
 	rama_out_init(&o, NULL, NULL);
-	rama_report_pen_cut(&pen, text, l->cols - 1);
+	rama_pen_cut(&pen, text, l->cols - 1);
 	rama_out_char(&o, '\0');
 	if (o.error == 0)
 		send("\0337\033[%u;1H\033[0m\033[K%s\0338", l->rows, o.buf);

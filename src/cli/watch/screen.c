@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch_screen.c: the full screen: ncurses shows pages and tells keys; only what changed is
+/* screen.c: the full screen: ncurses shows pages and tells keys; only what changed is
  * sent. */
 #include <curses.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cli/input.h"
-#include "cli/watch/watch.h"
+#include "cli/watch/screen.h"
 
 #define KEY_ESCAPE 27
 #define WIDTH_LEAST 20
@@ -20,19 +20,19 @@
 
 struct screen {
 	struct rama_look *l;
-	struct rama_cli_watch_view *v;
-	struct rama_cli_watch_view before[3]; /* to come back to */
+	struct rama_look_watch_view *v;
+	struct rama_look_watch_view before[3]; /* to come back to */
 	unsigned depth;
-	struct rama_cli_watch_about a;
+	struct rama_look_watch_about a;
 	const char *word; /* JOB or PID that was asked for */
 	bool colour;
-	attr_t attr[RAMA_CLI_STYLES];
-	short pair[RAMA_CLI_STYLES];
-	struct rama_cli_watch_rows rows;
+	attr_t attr[RAMA_LOOK_STYLES];
+	short pair[RAMA_LOOK_STYLES];
+	struct rama_look_watch_rows rows;
 	char said[256];
 	double said_until;
 	enum { ASK_NOTHING, ASK_FILTER, ASK_LIVE } ask;
-	char was[RAMA_CLI_WATCH_FILTER]; /* filter before it is edited */
+	char was[RAMA_LOOK_WATCH_FILTER]; /* filter before it is edited */
 	bool quit, live_on;
 	char live_job[128];
 	double next; /* look */
@@ -60,33 +60,33 @@ static void colours(struct screen *s)
 {
 	bool many;
 
-	s->attr[RAMA_CLI_STYLE_BOLD] = A_BOLD;
-	s->attr[RAMA_CLI_STYLE_DIM] = A_DIM;
-	s->attr[RAMA_CLI_STYLE_HEAD] = A_BOLD | A_UNDERLINE;
+	s->attr[RAMA_LOOK_STYLE_BOLD] = A_BOLD;
+	s->attr[RAMA_LOOK_STYLE_DIM] = A_DIM;
+	s->attr[RAMA_LOOK_STYLE_HEAD] = A_BOLD | A_UNDERLINE;
 	if (!s->colour || !has_colors() || start_color() != OK) /* sets COLORS */
 		return;
 	use_default_colors();
 	many = COLORS >= 256;
-	const short of[RAMA_CLI_STYLES] = {
-		[RAMA_CLI_STYLE_READ] = many ? 33 : COLOR_BLUE,
-		[RAMA_CLI_STYLE_WRITE] = many ? 166 : COLOR_YELLOW,
-		[RAMA_CLI_STYLE_META] = many ? 134 : COLOR_MAGENTA,
-		[RAMA_CLI_STYLE_GOOD] = COLOR_GREEN,
-		[RAMA_CLI_STYLE_WARN] = COLOR_YELLOW,
-		[RAMA_CLI_STYLE_BAD] = COLOR_RED,
+	const short of[RAMA_LOOK_STYLES] = {
+		[RAMA_LOOK_STYLE_READ] = many ? 33 : COLOR_BLUE,
+		[RAMA_LOOK_STYLE_WRITE] = many ? 166 : COLOR_YELLOW,
+		[RAMA_LOOK_STYLE_META] = many ? 134 : COLOR_MAGENTA,
+		[RAMA_LOOK_STYLE_GOOD] = COLOR_GREEN,
+		[RAMA_LOOK_STYLE_WARN] = COLOR_YELLOW,
+		[RAMA_LOOK_STYLE_BAD] = COLOR_RED,
 	};
-	for (int i = 0; i < RAMA_CLI_STYLES; i++)
+	for (int i = 0; i < RAMA_LOOK_STYLES; i++)
 		if (of[i] != 0) {
 			s->pair[i] = (short)(i + 1);
 			init_pair(s->pair[i], of[i], -1);
 		}
 }
 
-static void show(struct screen *s, const struct rama_cli_watch_page *p)
+static void show(struct screen *s, const struct rama_look_page *p)
 {
 	erase();
 	for (size_t i = 0; i < p->n; i++) {
-		const struct rama_cli_page_span *x = &p->span[i];
+		const struct rama_look_page_span *x = &p->span[i];
 
 		attr_set(s->attr[x->style], s->pair[x->style], NULL);
 		mvaddstr((int)x->row, (int)x->col, x->text);
@@ -101,9 +101,9 @@ static void show(struct screen *s, const struct rama_cli_watch_page *p)
 static void draw(struct screen *s)
 {
 	int rows = getmaxy(stdscr), cols = getmaxx(stdscr);
-	struct rama_cli_watch_page p;
-	char line[RAMA_CLI_WATCH_FILTER + 32];
-	struct rama_cli_watch_about a = s->a;
+	struct rama_look_page p;
+	char line[RAMA_LOOK_WATCH_FILTER + 32];
+	struct rama_look_watch_about a = s->a;
 
 	if (now() < s->said_until)
 		a.said = s->said;
@@ -113,11 +113,11 @@ static void draw(struct screen *s)
 	} else if (s->ask == ASK_LIVE) {
 		a.said = s->said;
 	}
-	rama_cli_page_init(&p, (unsigned)(cols > WIDTH_LEAST ? cols : WIDTH_LEAST),
-			   (unsigned)(rows > 3 ? rows : 3), !a.ascii);
-	rama_cli_watch_draw(&p, s->l, s->v, &s->rows, &a);
+	rama_look_page_init(&p, (unsigned)(cols > WIDTH_LEAST ? cols : WIDTH_LEAST),
+			    (unsigned)(rows > 3 ? rows : 3), !a.ascii);
+	rama_look_watch_draw(&p, s->l, s->v, &s->rows, &a);
 	show(s, &p);
-	rama_cli_page_fini(&p);
+	rama_look_page_fini(&p);
 }
 
 static void say(struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -136,8 +136,8 @@ static void line_up(struct screen *s)
 {
 	struct rama_err e = { 0 };
 
-	rama_cli_watch_rows_fini(&s->rows);
-	if (rama_cli_watch_rows(&s->rows, s->l, s->v, &e) != 0)
+	rama_look_watch_rows_fini(&s->rows);
+	if (rama_look_watch_rows(&s->rows, s->l, s->v, &e) != 0)
 		say(s, "%s", e.text);
 }
 
@@ -149,7 +149,7 @@ static void take(struct screen *s)
 	if (rama_look_take(s->l, &e) != 0)
 		say(s, "%s", e.text);
 	if (s->word != NULL)
-		rama_cli_watch_choose(s->l, s->word, &p);
+		rama_look_watch_choose(s->l, s->word, &p);
 	line_up(s);
 	s->next = now() + s->a.interval;
 }
@@ -158,7 +158,7 @@ static void take(struct screen *s)
 
 static void choose(struct screen *s, long at)
 {
-	struct rama_cli_watch_view *v = s->v;
+	struct rama_look_watch_view *v = s->v;
 
 	if (s->rows.n == 0)
 		return;
@@ -166,10 +166,10 @@ static void choose(struct screen *s, long at)
 	v->chosen = s->rows.row[v->at].name;
 }
 
-static void go_into(struct screen *s, enum rama_cli_watch_kind kind,
-		    const struct rama_cli_watch_row *r, bool whole)
+static void go_into(struct screen *s, enum rama_look_watch_kind kind,
+		    const struct rama_look_watch_row *r, bool whole)
 {
-	struct rama_cli_watch_view *v = s->v;
+	struct rama_look_watch_view *v = s->v;
 
 	if (r == NULL && s->rows.job == NULL)
 		return;
@@ -188,27 +188,27 @@ static void go_into(struct screen *s, enum rama_cli_watch_kind kind,
 
 static void enter(struct screen *s)
 {
-	const struct rama_cli_watch_row *r = s->v->at < s->rows.n ? &s->rows.row[s->v->at] : NULL;
+	const struct rama_look_watch_row *r = s->v->at < s->rows.n ? &s->rows.row[s->v->at] : NULL;
 
-	if (r != NULL && s->v->kind != RAMA_CLI_WATCH_FILES)
+	if (r != NULL && s->v->kind != RAMA_LOOK_WATCH_FILES)
 		go_into(s,
-			s->v->kind == RAMA_CLI_WATCH_JOBS ? RAMA_CLI_WATCH_RANKS
-							  : RAMA_CLI_WATCH_FILES,
+			s->v->kind == RAMA_LOOK_WATCH_JOBS ? RAMA_LOOK_WATCH_RANKS
+							   : RAMA_LOOK_WATCH_FILES,
 			r, false);
 }
 
 static void all_files(struct screen *s)
 {
-	const struct rama_cli_watch_row *r = s->v->at < s->rows.n ? &s->rows.row[s->v->at] : NULL;
+	const struct rama_look_watch_row *r = s->v->at < s->rows.n ? &s->rows.row[s->v->at] : NULL;
 
-	if (s->v->kind != RAMA_CLI_WATCH_FILES)
-		go_into(s, RAMA_CLI_WATCH_FILES, r, true);
+	if (s->v->kind != RAMA_LOOK_WATCH_FILES)
+		go_into(s, RAMA_LOOK_WATCH_FILES, r, true);
 }
 
 /* what was on the way is where it was; orders stay as they are now */
 static void back(struct screen *s)
 {
-	enum rama_cli_watch_sort sort[3];
+	enum rama_look_watch_sort sort[3];
 
 	if (s->a.help) {
 		s->a.help = false;
@@ -218,8 +218,8 @@ static void back(struct screen *s)
 		memcpy(sort, s->v->sort, sizeof(sort));
 		*s->v = s->before[--s->depth];
 		memcpy(s->v->sort, sort, sizeof(sort));
-	} else if (s->v->kind != RAMA_CLI_WATCH_JOBS && s->word == NULL) {
-		s->v->kind = RAMA_CLI_WATCH_JOBS;
+	} else if (s->v->kind != RAMA_LOOK_WATCH_JOBS && s->word == NULL) {
+		s->v->kind = RAMA_LOOK_WATCH_JOBS;
 	}
 	line_up(s);
 }
@@ -238,14 +238,14 @@ static void ask_live(struct screen *s)
 	}
 	s->live_on = j->live.on == 0;
 	snprintf(s->live_job, sizeof(s->live_job), "%s", j->key);
-	say(s, "live events of %s (%zu process%s): switch %s? y n", rama_cli_watch_program(j),
+	say(s, "live events of %s (%zu process%s): switch %s? y n", rama_look_watch_program(j),
 	    j->running, j->running == 1 ? "" : "es", s->live_on ? "on" : "off");
 	s->ask = ASK_LIVE;
 }
 
 static void answer_live(struct screen *s, int key)
 {
-	const struct rama_look_job *j = rama_cli_watch_job(s->l, s->live_job);
+	const struct rama_look_job *j = rama_look_watch_job(s->l, s->live_job);
 	struct rama_err e = { 0 };
 	int n;
 
@@ -254,7 +254,7 @@ static void answer_live(struct screen *s, int key)
 		say(s, "left as it is");
 		return;
 	}
-	n = j != NULL ? rama_cli_watch_switch(j, s->live_on, &e) : 0;
+	n = j != NULL ? rama_look_watch_switch(j, s->live_on, &e) : 0;
 	if (n < 0)
 		say(s, "%s", e.text);
 	else
@@ -282,7 +282,7 @@ static void edit_filter(struct screen *s, int key)
 		f[n > 0 ? n - 1 : 0] = '\0';
 	} else if (key == 21) { /* Ctrl-U */
 		f[0] = '\0';
-	} else if (key >= ' ' && key < 256 && n + 1 < RAMA_CLI_WATCH_FILTER) {
+	} else if (key >= ' ' && key < 256 && n + 1 < RAMA_LOOK_WATCH_FILTER) {
 		f[n] = (char)key;
 		f[n + 1] = '\0';
 	}
@@ -331,7 +331,7 @@ static bool move_key(struct screen *s, int key)
 
 static void other_key(struct screen *s, int key)
 {
-	enum rama_cli_watch_sort *sort = &s->v->sort[s->v->kind];
+	enum rama_look_watch_sort *sort = &s->v->sort[s->v->kind];
 
 	switch (key) {
 	case 'q':
@@ -347,7 +347,7 @@ static void other_key(struct screen *s, int key)
 		s->next = now();
 		break;
 	case 's':
-		*sort = (enum rama_cli_watch_sort)((*sort + 1) % RAMA_CLI_SORTS);
+		*sort = (enum rama_look_watch_sort)((*sort + 1) % RAMA_LOOK_SORTS);
 		line_up(s);
 		break;
 	case 'S':
@@ -439,8 +439,8 @@ static void loop(struct screen *s)
 	}
 }
 
-int rama_cli_watch_screen(struct rama_look *l, struct rama_cli_watch_view *v,
-			  const struct rama_cli_watch_about *a, const char *word, bool colour)
+int rama_cli_watch_screen(struct rama_look *l, struct rama_look_watch_view *v,
+			  const struct rama_look_watch_about *a, const char *word, bool colour)
 {
 	struct screen s = { .l = l, .v = v, .a = *a, .colour = colour, .word = word };
 	SCREEN *term;
@@ -465,6 +465,6 @@ int rama_cli_watch_screen(struct rama_look *l, struct rama_cli_watch_view *v,
 	curs_set(1);
 	endwin();
 	delscreen(term);
-	rama_cli_watch_rows_fini(&s.rows);
+	rama_look_watch_rows_fini(&s.rows);
 	return ended_by != 0 ? 128 + ended_by : 0;
 }

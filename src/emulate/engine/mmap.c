@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine_mmap.c: files as memory. A page that cannot be had (full disk, file cut by another)
+/* mmap.c: files as memory. A page that cannot be had (full disk, file cut by another)
  * raises SIGBUS, which becomes an error of the access here. Windows of 64 MiB, so that files
  * larger than the address space would like work too. */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine_uring.c: io_uring, --depth requests at a time. A kernel that has none says so when the
+/* uring.c: io_uring, --depth requests at a time. A kernel that has none says so when the
  * file is opened. */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,12 +91,9 @@ static int begin(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bo
 	if (q == NULL)
 		return rama_err_set(e, RAMA_EIO, "%s: more requests than --depth", h->path);
 	r->free = q->next;
-	*q = (struct request){ .buf = buf,
-			       .left = n,
-			       .off = off,
-			       .write = write,
-			       .tag = tag,
-			       .start = rama_emu_team_now() };
+	*q = (struct request){
+		.buf = buf, .left = n, .off = off, .write = write, .tag = tag, .start = rama_now()
+	};
 	rc = submit(h, q, e);
 	if (rc == 0)
 		r->flying++;
@@ -160,7 +157,7 @@ static int ring_reap(struct rama_emu_handle *h, unsigned left,
 		if (rc < 0)
 			return rc;
 		if (done != NULL)
-			done(ctx, q->tag, rama_emu_team_now() - q->start);
+			done(ctx, q->tag, rama_now() - q->start);
 	}
 	return 0;
 }

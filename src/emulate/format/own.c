@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format_own.c: our own format (docs/format/workflow.md):
+/* own.c: our own format (docs/format/workflow.md):
  *
  *   [workflow]                name, iterations
  *   [data ID]                 file, size, tier, note

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format_paper.c: the workflow file of the Wemul paper:
+/* paper.c: the workflow file of the Wemul paper:
  *
  *   APP  <id> <name> <processes> <seconds>
  *   TASK <id> [<app>] <name> <seconds>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "emulate/format/formats.h"
 #include "emulate/graph/graph_walk.h"
 #include "emulate/format/lines.h"
@@ -88,15 +89,8 @@ static int add_app(struct reader *r, struct rama_config_piece id, uint32_t first
 	if (r->n_apps == APPS_MOST)
 		return rama_emu_lines_error(&r->lines, r->e, "more than %d applications",
 					    APPS_MOST);
-	if (r->n_apps == r->room_apps) {
-		size_t room = r->room_apps == 0 ? 16 : 2 * r->room_apps;
-		struct app *p = reallocarray(r->apps, room, sizeof(*p));
-
-		if (p == NULL)
-			return rama_err_set(r->e, RAMA_EMEMORY, "no memory");
-		r->apps = p;
-		r->room_apps = room;
-	}
+	if (!RAMA_GROW(r->apps, r->room_apps, r->n_apps + 1))
+		return rama_err_set(r->e, RAMA_EMEMORY, "no memory");
 	r->apps[r->n_apps] = (struct app){ keep(r, id), first, n };
 	if (r->apps[r->n_apps].id == NULL)
 		return rama_err_set(r->e, RAMA_EMEMORY, "no memory");

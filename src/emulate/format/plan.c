@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format_plan.c: Wemul's execution plan:
+/* plan.c: Wemul's execution plan:
  *
  *   READ                         WRITE, NONSTRICT (optional), STAGES: a word alone on a line
  *                                opens a section

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xml.h"
 #include "emulate/format/formats.h"
 #include "emulate/graph/graph_walk.h"
-#include "emulate/output/output.h"
 
 #define BOX 116.0 /* width of a node */
 #define TALL 30.0 /* its height */
@@ -282,7 +282,7 @@ static void put_label(struct rama_out *out, const char *name)
 	for (char *c = text; n > NAME && *c != '\0'; c++)
 		if ((unsigned char)*c >= 0x80)
 			*c = '_'; /* letters of several bytes may have been cut */
-	rama_emu_out_xml(out, text);
+	rama_xml_text(out, text, RAMA_XML_BLANK);
 }
 
 static void put_node(const struct picture *p, struct rama_out *out, uint32_t i)
@@ -296,7 +296,7 @@ static void put_node(const struct picture *p, struct rama_out *out, uint32_t i)
 		     "fill=\"%s\" stroke=\"%s\"><title>",
 		     x->x - BOX / 2, y_of(x) - TALL / 2, BOX, TALL, task ? 4 : 15,
 		     task ? "#ebf4ff" : "#fffaf0", task ? "#2b6cb0" : "#c05621");
-	rama_emu_out_xml(out, id);
+	rama_xml_text(out, id, RAMA_XML_BLANK);
 	rama_out_fmt(out, "</title></rect><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
 		     x->x, y_of(x) + 4);
 	put_label(out, id);
@@ -339,7 +339,7 @@ static void draw(struct picture *p, struct rama_out *out)
 		     "</defs>\n<rect x=\"%.1f\" width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 		     "<text x=\"%.1f\" y=\"26\" font-size=\"16\" font-weight=\"600\">",
 		     left, left + MARGIN);
-	rama_emu_out_xml(out, p->g->name);
+	rama_xml_text(out, p->g->name, RAMA_XML_BLANK);
 	rama_out_fmt(out,
 		     "<tspan font-weight=\"400\" font-size=\"12\" dx=\"12\">%u tasks, %u data "
 		     "units</tspan></text>\n",

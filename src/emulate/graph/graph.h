@@ -96,7 +96,7 @@ int64_t rama_emu_graph_find_datum(const struct rama_emu_graph *g, const char *id
  * of one id, ...) */
 int rama_emu_graph_finish(struct rama_emu_graph *g, struct rama_err *e);
 
-/* formats: one row each in formats.def {name, looks_like, read, write} */
+/* formats: one row each in format/formats.c {name, looks_like, read, write} */
 struct rama_emu_graph_format {
 	const char *name, *doc; /* "paper", "plan", "wfformat", "iorama", "dot" */
 	bool (*looks_like)(const char *bytes, size_t n); /* NULL: cannot be read */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mode_app.c: files that are read, then files that are written. A file is used by all ranks,
+/* app.c: files that are read, then files that are written. A file is used by all ranks,
  * each of which has its part (or, with --whole, all of it); by one rank of its own; or by the
  * ranks that are named. */
 #include <errno.h>

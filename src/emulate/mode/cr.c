@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mode_cr.c: compute, write a checkpoint, perhaps crash, go on from the newest complete one. */
+/* cr.c: compute, write a checkpoint, perhaps crash, go on from the newest complete one. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,7 +8,117 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/human.h"
 #include "emulate/mode/cr.h"
+
+/* ---- the report ----------------------------------------------------------------------------- */
+/* What the checkpoints cost, what the crashes cost, and which interval would cost
+ * least. */
+
+/* Young: first order. Daly: with higher orders, for checkpoints that are not short against the
+ * time between crashes. */
+static double young(double cost, double mtbf)
+{
+	return sqrt(2 * cost * mtbf);
+}
+
+static double daly(double cost, double mtbf)
+{
+	double x = cost / (2 * mtbf);
+
+	return x >= 1 ? mtbf : young(cost, mtbf) * (1 + sqrt(x) / 3 + x / 9) - cost;
+}
+
+struct sums {
+	double seconds, cost, lost, useful; /* of all runs of the job; cost: of one checkpoint */
+	double interval, mtbf;		    /* as long as they really are */
+	uint64_t written;
+	int64_t bytes; /* of one set */
+};
+
+static struct sums sum_up(const struct rama_emu_cr *c)
+{
+	/* --time scales the interval; without any compute time the figures are for the times as
+	 * asked for */
+	double scale = c->m->opt.speed > 0 ? 1 / c->m->opt.speed : 1;
+	struct sums s = { .written = c->job.written + c->written,
+			  .seconds = c->job.seconds + rama_now() - c->began,
+			  .interval = c->interval * scale,
+			  .mtbf = c->mtbf * scale,
+			  .lost = c->job.lost };
+
+	if (s.mtbf <= 0 && c->chance > 0 && c->chance < 1)
+		s.mtbf = -s.interval / log(1 - c->chance);
+	s.cost = s.written > 0 ? c->job.cost / (double)s.written : 0;
+	s.useful = c->m->opt.speed > 0 ? (double)s.written * s.interval : 0;
+	s.bytes = (int64_t)c->shape.writers * c->shape.files * c->shape.size;
+	return s;
+}
+
+static void put_notes(const struct rama_emu_cr *c, const struct sums *s, struct rama_out *o)
+{
+	rama_out_fmt(o,
+		     "\"checkpoints\":%llu,\"newest\":%llu,\"started_from\":%llu,\"crashes\":%llu,"
+		     "\"restarts\":%llu,\"restarted_from\":[",
+		     (unsigned long long)s->written, (unsigned long long)c->last,
+		     (unsigned long long)c->started_from, (unsigned long long)c->job.crashes,
+		     (unsigned long long)c->restarts);
+	rama_out_bytes(o, c->from.buf, c->from.used);
+	rama_out_fmt(
+		o,
+		"],\"writers\":%u,\"set_bytes\":%lld,\"job_s\":%.6g,\"lost_work_s\":%.6g,"
+		"\"checkpoint_s\":%.6g,\"restart_s\":%.6g,\"overhead\":%.6g,\"interval_s\":%.6g,",
+		c->shape.writers, (long long)s->bytes, s->seconds, s->lost, s->cost,
+		c->restart_time, s->seconds > 0 ? fmax(0, 1 - s->useful / s->seconds) : 0,
+		s->interval);
+	rama_out_fmt(o,
+		     "\"mtbf_s\":%.6g,\"best_interval_s\":%.6g,\"best_interval_daly_s\":%.6g,"
+		     "\"staged_bytes\":%llu,\"staging_s\":%.6g",
+		     s->mtbf, young(s->cost, s->mtbf), s->mtbf > 0 ? daly(s->cost, s->mtbf) : 0,
+		     (unsigned long long)c->copied, c->copy_time);
+}
+
+static void put_remarks(const struct rama_emu_cr *c, const struct sums *s, struct rama_out *o)
+{
+	char a[RAMA_HUMAN], b[RAMA_HUMAN], d[RAMA_HUMAN], f[RAMA_HUMAN];
+
+	if (c->started_from > 0)
+		rama_out_fmt(o, "started from set %llu, which was there\n",
+			     (unsigned long long)c->started_from);
+	rama_out_fmt(o, "%llu checkpoint%s of %s written, the newest is set %llu\n",
+		     (unsigned long long)s->written, s->written == 1 ? "" : "s",
+		     rama_human_bytes(a, (double)s->bytes), (unsigned long long)c->last);
+	if (c->job.crashes > 0)
+		rama_out_fmt(o, "%llu crash%s, %s of work lost, restarts took %s\n",
+			     (unsigned long long)c->job.crashes, c->job.crashes == 1 ? "" : "es",
+			     rama_human_seconds(a, s->lost),
+			     rama_human_seconds(b, c->restart_time));
+	if (c->copied > 0)
+		rama_out_fmt(o, "%s copied to %s meanwhile, in %s\n",
+			     rama_human_bytes(a, (double)c->copied), c->safe,
+			     rama_human_seconds(b, c->copy_time));
+	if (s->useful > 0 && s->seconds > 0)
+		rama_out_fmt(o, "%s of the time made work that lasts; the rest is overhead\n",
+			     rama_human_share(a, fmin(1, s->useful / s->seconds)));
+	if (s->cost > 0 && s->mtbf > 0)
+		rama_out_fmt(o,
+			     "a checkpoint takes %s; with a crash every %s the best interval is "
+			     "about %s (Young; "
+			     "Daly %s)",
+			     rama_human_seconds(a, s->cost), rama_human_seconds(b, s->mtbf),
+			     rama_human_seconds(d, young(s->cost, s->mtbf)),
+			     rama_human_seconds(f, daly(s->cost, s->mtbf)));
+	if (s->cost > 0 && s->mtbf > 0)
+		rama_out_fmt(o, ", here it is %s\n", rama_human_seconds(a, s->interval));
+}
+
+static void cr_note(struct rama_emu_cr *c)
+{
+	struct sums s = sum_up(c);
+
+	put_notes(c, &s, &c->m->notes);
+	put_remarks(c, &s, &c->m->remarks);
+}
 
 /* ---- chance --------------------------------------------------------------------------------- */
 
@@ -147,7 +257,7 @@ static int commit(struct rama_emu_cr *c, uint64_t set, struct rama_err *e)
 	c->last_shape = c->shape;
 	c->writing = 0;
 	c->written++;
-	c->since = rama_emu_team_now();
+	c->since = rama_now();
 	if (!c->files)
 		return 0;
 	if (!c->staging)
@@ -183,12 +293,12 @@ static int checkpoint(struct rama_emu_cr *c, struct rama_err *e)
 	if (rc == 0)
 		rc = rama_emu_team_barrier(c->m->team,
 					   e); /* else ranks that wake late count as its cost */
-	start = rama_emu_team_now();
+	start = rama_now();
 	if (rc == 0)
 		rc = rama_emu_cr_write(c, set, 1, e);
 	if (rc == 0)
 		rc = commit(c, set, e);
-	c->job.cost += rama_emu_team_now() - start;
+	c->job.cost += rama_now() - start;
 	return rc;
 }
 
@@ -198,7 +308,7 @@ static int checkpoint(struct rama_emu_cr *c, struct rama_err *e)
 static int remember(struct rama_emu_cr *c, double ahead, struct rama_err *e)
 {
 	struct rama_emu_cr_job job = c->job;
-	double now = rama_emu_team_now();
+	double now = rama_now();
 	int rc = 0;
 
 	job.written += c->written;
@@ -231,7 +341,7 @@ static int crash(struct rama_emu_cr *c, struct rama_err *e)
 	if (rc != 0)
 		return rc;
 	c->writing = 0; /* what is there of it is cleared away by the restart */
-	c->job.lost += rama_emu_team_now() - c->since;
+	c->job.lost += rama_now() - c->since;
 	if (c->copy != NULL) /* a copy dies with the process */
 		rama_emu_copy_end(c->copy, true, &c->copy_time, NULL);
 	c->copy = NULL;
@@ -326,7 +436,7 @@ static int find_last(struct rama_emu_cr *c, const char **dir, struct rama_err *e
 static int restart(struct rama_emu_cr *c, struct rama_err *e)
 {
 	const char *dir = c->safe;
-	double start = rama_emu_team_now();
+	double start = rama_now();
 	int rc = c->files ? find_last(c, &dir, e) : 0;
 
 	if (rc == 0 && c->last > 0) {
@@ -336,7 +446,7 @@ static int restart(struct rama_emu_cr *c, struct rama_err *e)
 				     (unsigned long long)c->last);
 		rc = rama_emu_cr_read(c, dir, c->last, &c->last_shape, e);
 	}
-	c->since = rama_emu_team_now();
+	c->since = rama_now();
 	c->restart_time += c->since - start;
 	return rc;
 }
@@ -484,7 +594,7 @@ static int begin_job(struct rama_emu_cr *c, struct rama_err *e)
 	int rc = 0;
 
 	c->started_from = c->last;
-	c->began = rama_emu_team_now();
+	c->began = rama_now();
 	if (c->m->team->rank == 0 && c->files) {
 		if (!rama_emu_cr_job_read(c->safe, &c->job))
 			c->job = (struct rama_emu_cr_job){ .base = c->last };
@@ -534,7 +644,7 @@ int rama_emu_mode_cr(struct rama_emu_emulation *m, struct rama_err *e)
 	if (rc == 0 && m->team->rank == 0) {
 		if (c.files)
 			rama_emu_cr_job_end(m->opt.own, c.safe);
-		rama_emu_cr_note(&c);
+		cr_note(&c);
 	}
 	if (c.lock >= 0)
 		close(c.lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cr.h: internal to mode_cr.c and cr_*.c: sets of checkpoint files in a directory.
+/* cr.h: internal to cr.c and cr_*.c: sets of checkpoint files in a directory.
  *
  *   ckpt.SET.RANK.FILE   one file of a writer; ckpt.SET.RANK.FILE.part until it is complete
  *   ckpt.SET.done        the manifest, written last: the set is complete if all files that it
@@ -74,7 +74,7 @@ void rama_emu_cr_job_end(struct rama_emu_own *own, const char *dir);
 int rama_emu_cr_lock(const char *dir, double seconds, int *fd, struct rama_err *e);
 void rama_emu_cr_join(const char *dir, int *fd); /* the other ranks */
 
-/* ---- cr_copy.c: copies from the fast place to the safe one, in a thread --------------------- */
+/* ---- ... copies from the fast place to the safe one, in a thread ---------------------------- */
 
 struct rama_emu_copy_order {
 	struct rama_emu_own *own;
@@ -129,7 +129,5 @@ int rama_emu_cr_write(struct rama_emu_cr *c, uint64_t set, double stop, struct r
  * error at once. */
 int rama_emu_cr_read(struct rama_emu_cr *c, const char *dir, uint64_t set,
 		     const struct rama_emu_cr_shape *shape, struct rama_err *e);
-/* cr_report.c: rank 0 */
-void rama_emu_cr_note(struct rama_emu_cr *c);
 
 #endif

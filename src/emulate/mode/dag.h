@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dag.h: internal to mode_dag.c and dag_*.c: a workflow that is being run. */
+/* dag.h: internal to dag.c and dag_load.c: a workflow that is being run. */
 #ifndef RAMA_EMULATE_MODE_DAG_H
 #define RAMA_EMULATE_MODE_DAG_H
 
@@ -14,7 +14,8 @@ struct rama_emu_dag {
 	uint32_t *turn;	      /* by edge: which of the writers of its unit the task is */
 	const char **folders; /* that hold units, outer ones first */
 	bool *new_folder;     /* which of them this run made; the same on all ranks */
-	uint32_t n_folders, room_folders;
+	uint32_t n_folders;
+	size_t room_folders;
 	bool entered; /* files may have been made */
 };
 
@@ -34,14 +35,10 @@ int rama_emu_workflow_read(const char *path, struct rama_emu_graph *g, struct ra
 int rama_emu_dag_load(struct rama_emu_dag *d, struct rama_emu_graph *g, struct rama_err *e);
 /* rank 0: what is worth saying besides the books */
 int rama_emu_dag_remarks(struct rama_emu_dag *d, struct rama_err *e);
-/* dag_units.c: files and folders, input that nobody writes; all ranks together */
+/* files and folders, input that nobody writes; all ranks together */
 int rama_emu_dag_prepare(struct rama_emu_dag *d, struct rama_err *e);
 /* After the run, by all ranks. Failed: each removes whatever any of them may have left, when it
  * writes no more itself. */
 int rama_emu_dag_clean(struct rama_emu_dag *d, bool failed, struct rama_err *e);
-int rama_emu_dag_task(struct rama_emu_dag *d, const struct rama_emu_dag_part *p,
-		      struct rama_err *e);
-/* bytes that all ranks of a task move, for guesses */
-double rama_emu_dag_bytes(const struct rama_emu_dag *d, uint32_t task);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dl.h: internal to mode_dl.c and dl_*.c: a data set and how it is read. */
+/* dl.h: internal to dl.c and dl_dataset.c: a data set. */
 #ifndef RAMA_EMULATE_MODE_DL_H
 #define RAMA_EMULATE_MODE_DL_H
 
@@ -28,17 +28,5 @@ void rama_emu_dataset_shuffle(struct rama_emu_dataset *d, uint64_t seed, uint32_
  * many files. */
 struct rama_emu_unit *rama_emu_dataset_unit(struct rama_emu_emulation *m, struct rama_arena *arena,
 					    const struct rama_emu_sample *s, struct rama_err *e);
-
-/* dl_ahead.c: threads that read ahead, at most `window` samples before the one that is waited
- * for */
-struct rama_emu_ahead;
-struct rama_emu_ahead *rama_emu_ahead_start(struct rama_emu_emulation *m,
-					    const struct rama_emu_dataset *d, uint32_t first,
-					    uint32_t n, unsigned threads, uint32_t window,
-					    struct rama_err *e);
-/* until sample i (from 0) of this piece is read */
-int rama_emu_ahead_wait(struct rama_emu_ahead *a, uint32_t i, struct rama_err *e);
-/* ends the threads and adds what they did to the books */
-int rama_emu_ahead_end(struct rama_emu_ahead *a, struct rama_err *e);
 
 #endif

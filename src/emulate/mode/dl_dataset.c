@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "emulate/mode/dl.h"
 
 /* ---- making --------------------------------------------------------------------------------- */
@@ -132,15 +133,8 @@ struct finds {
 
 static int add_found(struct finds *f, const char *name, int64_t size)
 {
-	if (f->n == f->room) {
-		size_t room = f->room == 0 ? 256 : 2 * f->room;
-		struct found *p = reallocarray(f->all, room, sizeof(*p));
-
-		if (p == NULL)
-			return RAMA_EMEMORY;
-		f->all = p;
-		f->room = room;
-	}
+	if (!RAMA_GROW(f->all, f->room, f->n + 1))
+		return RAMA_EMEMORY;
 	f->all[f->n] = (struct found){ strdup(name), size };
 	return f->all[f->n].name != NULL ? (f->n++, 0) : RAMA_EMEMORY;
 }

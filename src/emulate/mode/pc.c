@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mode_pc.c: producers and consumers in pairs, one file each. A consumer of the same run is told
+/* pc.c: producers and consumers in pairs, one file each. A consumer of the same run is told
  * by its producer when the file is complete; one of another run waits for the file itself. */
 #include <errno.h>
 #include <stdio.h>

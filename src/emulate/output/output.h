@@ -33,7 +33,4 @@ uint32_t rama_emu_result_iterations(const struct rama_emu_emulation *m);
 uint32_t *rama_emu_result_critical(const struct rama_emu_emulation *m, uint32_t iteration,
 				   int64_t *n, double *seconds);
 
-/* text of XML */
-void rama_emu_out_xml(struct rama_out *out, const char *text);
-
 #endif

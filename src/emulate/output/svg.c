@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "base/xml.h"
 #include "emulate/output/output.h"
 
 #define WIDTH 1100
@@ -53,16 +54,6 @@ static enum kind kind_of(uint8_t what)
 	}
 }
 
-void rama_emu_out_xml(struct rama_out *out, const char *text)
-{
-	for (; *text != '\0'; text++) {
-		if (*text == '<' || *text == '&' || *text == '>' || *text == '"')
-			rama_out_fmt(out, "&#%d;", *text);
-		else
-			rama_out_char(out, (unsigned char)*text < ' ' ? ' ' : *text);
-	}
-}
-
 struct chart {
 	const struct rama_emu_result *r;
 	const struct rama_emu_emulation *m;
@@ -97,7 +88,8 @@ static void put_head(const struct chart *c)
 		     "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 		     "<text x=\"%d\" y=\"26\" font-size=\"16\" font-weight=\"600\">",
 		     WIDTH, bottom + 34, WIDTH, bottom + 34, LEFT);
-	rama_emu_out_xml(c->out, c->m->graph != NULL ? c->m->graph->name : c->m->cfg->mode);
+	rama_xml_text(c->out, c->m->graph != NULL ? c->m->graph->name : c->m->cfg->mode,
+		      RAMA_XML_BLANK);
 	rama_out_fmt(c->out,
 		     "<tspan font-weight=\"400\" font-size=\"13\" dx=\"12\">%s, read %s, written "
 		     "%s</tspan></text>\n",
@@ -228,7 +220,7 @@ static void put_name(const struct chart *c, uint32_t rank, const struct name *n)
 		text[keep] = '\0';
 		rama_out_fmt(c->out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"10\">", x + 3,
 			     y_of(c, rank) + c->label - 3);
-		rama_emu_out_xml(c->out, text);
+		rama_xml_text(c->out, text, RAMA_XML_BLANK);
 		rama_out_text(c->out, "</text>");
 	}
 	rama_out_char(c->out, '\n');

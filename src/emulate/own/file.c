@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* own_file.c: files and folders of a run: made, named, removed. */
+/* file.c: files and folders of a run: made, named, removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emulate/own/parts.h"
+#include "emulate/own/place.h"
 #include "emulate/pattern.h"
 
 /* ---- whose it is ---------------------------------------------------------------------------- */
@@ -94,19 +94,6 @@ int rama_emu_own_check(struct rama_emu_own *own, const char *path, struct rama_e
 		rc = in_the_way(path, &id, e);
 	rama_emu_own_back(&w);
 	return rc;
-}
-
-bool rama_emu_own_has(struct rama_emu_own *own, const char *path)
-{
-	struct rama_emu_own_way w;
-	struct rama_emu_own_id id = { 0 };
-	bool has;
-
-	if (rama_emu_own_go(own, path, &w) != 0)
-		return false;
-	has = state_of(own, &w, &id) == RAMA_EMU_OWN_OURS;
-	rama_emu_own_back(&w);
-	return has;
 }
 
 /* ---- folders -------------------------------------------------------------------------------- */

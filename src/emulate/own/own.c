@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emulate/own/parts.h"
+#include "emulate/own/place.h"
 
 /* ---- the run -------------------------------------------------------------------------------- */
 

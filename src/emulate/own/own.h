@@ -44,7 +44,6 @@ int rama_emu_own_where(struct rama_emu_own *own, const char *dir, struct rama_er
 /* 0: nothing is there, or something that may be replaced; else an error that says what is in the
  * way */
 int rama_emu_own_check(struct rama_emu_own *own, const char *path, struct rama_err *e);
-bool rama_emu_own_has(struct rama_emu_own *own, const char *path); /* ours, and there */
 
 /* ---- the run -------------------------------------------------------------------------------- */
 

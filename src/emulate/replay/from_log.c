@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "core/plan.h"
 #include "logfile/cursor.h"
 
@@ -26,20 +27,10 @@ struct reader {
 
 static int more(void *array, size_t n, size_t *room, size_t size, struct rama_err *e)
 {
-	void **at = array, *p;
-	size_t want = *room == 0 ? 64 : 2 * *room;
-
-	if (n < *room)
-		return 0;
-	if (n >= RAMA_EMU_STORY_MOST)
+	if (n == *room && n >= RAMA_EMU_STORY_MOST)
 		return rama_err_set(e, RAMA_ELIMIT, "more than %d tasks, files or uses of files",
 				    RAMA_EMU_STORY_MOST);
-	p = reallocarray(*at, want, size);
-	if (p == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	*at = p;
-	*room = want;
-	return 0;
+	return rama_grow(array, room, n + 1, size) ? 0 : rama_err_set(e, RAMA_EMEMORY, "no memory");
 }
 
 static double sane(double x)

@@ -51,6 +51,5 @@ struct rama_emu_story {
 int rama_emu_story_read(struct rama_emu_story *s, char *const *paths, size_t n, struct rama_err *e);
 void rama_emu_story_fini(struct rama_emu_story *s);
 /* from_log_graph.c: the graph is finished */
-int rama_emu_story_graph(struct rama_emu_story *s, struct rama_emu_graph *g, struct rama_err *e);
 
 #endif

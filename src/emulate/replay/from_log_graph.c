@@ -243,7 +243,7 @@ static int add_all(struct maker *k)
 	return rc;
 }
 
-int rama_emu_story_graph(struct rama_emu_story *s, struct rama_emu_graph *g, struct rama_err *e)
+static int story_graph(struct rama_emu_story *s, struct rama_emu_graph *g, struct rama_err *e)
 {
 	struct maker k = { .s = s, .g = g, .e = e };
 	size_t round = round_length(s);
@@ -314,7 +314,7 @@ static int write_graph(struct rama_emu_emulation *m, struct rama_err *e)
 	}
 	rc = rama_emu_story_read(&s, m->cfg->args, m->cfg->n_args, e);
 	if (rc == 0)
-		rc = rama_emu_story_graph(&s, &g, e);
+		rc = story_graph(&s, &g, e);
 	if (rc == 0)
 		rc = format->write(&g, m->out, e);
 	rama_emu_graph_fini(&g);

@@ -1,14 +1,185 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay_load.c: a log becomes operations. For each file the lowest layer that was traced
+/* load.c: a log becomes operations. For each file the lowest layer that was traced
  * counts: what reached the system is what is done again. */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "core/plan.h"
 #include "emulate/replay/replay.h"
 #include "logfile/cursor.h"
+
+/* ---- counters ------------------------------------------------------------------------------- */
+/* Operations that add up to what counters say: as many, as many bytes, the most
+ * frequent sizes, in order or not, over the same time. */
+
+#define SHAPE_BINS 10
+/* reads or writes of `ranks` ranks from `first` on */
+struct shape {
+	uint32_t file;
+	int32_t first;
+	uint32_t ranks;
+	bool write;
+	int64_t count, bytes, highest; /* highest: offset that is reached, or -1 */
+	int64_t size[4], often[4];     /* most frequent sizes and how often */
+	int64_t in_bin[SHAPE_BINS];    /* size histogram; adds up to count */
+	double sequential;	       /* share */
+	double from, to, busy; /* window, and seconds in it that were I/O, added over ranks */
+};
+
+/* ranges of the size histogram */
+static const int64_t lowest[SHAPE_BINS + 1] = { 0,	   101,	       1025,	 10241,
+						102401,	   1048577,    4194305,	 10485761,
+						104857601, 1073741825, INT64_MAX };
+
+/* The sizes of all requests of a record: the frequent ones as often as they were, the rest of
+ * the bytes on the rest of the requests, each within its range of the histogram. */
+struct sizes {
+	const struct shape *s;
+	int64_t often[4];	  /* left of each */
+	int64_t rest[SHAPE_BINS]; /* left of the others */
+	int64_t count, surplus; /* of the others: how many, bytes above the lowest they can have */
+	unsigned turn;
+};
+
+static unsigned bin_of(int64_t size)
+{
+	unsigned b = 0;
+
+	while (b + 1 < SHAPE_BINS && size >= lowest[b + 1])
+		b++;
+	return b;
+}
+
+/* Reads and writes share the list of frequent sizes: no more of a size than this side has in
+ * that range. */
+static void take_frequent(struct sizes *z)
+{
+	for (int i = 0; i < 4; i++) {
+		unsigned b = bin_of(z->s->size[i]);
+		int64_t n = z->s->often[i] < z->rest[b] ? z->s->often[i] : z->rest[b], each, fit;
+
+		each = z->s->size[i] - lowest[b];
+		if (z->s->size[i] <= 0 || n <= 0)
+			continue;
+		/* and no more than there are bytes for */
+		fit = each > 0 ? (z->surplus > 0 ? z->surplus : 0) / each : n;
+		n = n < fit ? n : fit;
+		z->often[i] = n;
+		z->rest[b] -= n;
+		z->count -= n;
+		z->surplus -= n * each;
+	}
+}
+
+/* What is left needs a request that may be larger. */
+static void leave_one(struct sizes *z)
+{
+	for (int i = 3; i >= 0 && z->count == 0 && z->surplus > 0; i--) {
+		unsigned b = bin_of(z->s->size[i]);
+
+		if (z->often[i] == 0)
+			continue;
+		z->often[i]--;
+		z->rest[b]++;
+		z->count++;
+		z->surplus += z->s->size[i] - lowest[b];
+	}
+}
+
+static void sizes_init(struct sizes *z, const struct shape *s)
+{
+	*z = (struct sizes){ .s = s, .count = s->count, .surplus = s->bytes };
+	for (unsigned b = 0; b < SHAPE_BINS; b++) {
+		z->rest[b] = s->in_bin[b];
+		z->surplus -= s->in_bin[b] * lowest[b];
+	}
+	if (z->surplus < 0) { /* cannot be: such a histogram says nothing */
+		memset(z->rest, 0, sizeof(z->rest));
+		z->rest[0] = s->count;
+		z->surplus = s->bytes;
+	}
+	take_frequent(z);
+	leave_one(z);
+}
+
+/* the next of the others: small ones first, as near to the mean as their range lets them; the
+ * last one has all that is left */
+static int64_t next_rest(struct sizes *z)
+{
+	unsigned b = 0;
+	int64_t most, n;
+
+	while (z->rest[b] == 0)
+		b++;
+	most = lowest[b + 1] - 1 - lowest[b];
+	n = z->surplus / z->count;
+	if (z->count > 1 && n > most)
+		n = most;
+	z->rest[b]--;
+	z->count--;
+	z->surplus -= n;
+	return lowest[b] + n;
+}
+
+/* by turns, so that sizes are mixed as they were likely mixed */
+static int64_t next_size(struct sizes *z)
+{
+	for (int i = 0; i < 5; i++) {
+		unsigned k = z->turn++ % 5;
+
+		if (k < 4 && z->often[k] > 0) {
+			z->often[k]--;
+			return z->s->size[k];
+		}
+		if (k == 4 && z->count > 0)
+			return next_rest(z);
+	}
+	return 0;
+}
+
+static int replay_shape(struct rama_emu_replay *r, const struct shape *s, struct rama_err *e)
+{
+	struct sizes z;
+	int64_t each = s->bytes / s->ranks + 1, *at = calloc(s->ranks, sizeof(*at));
+	double window = s->to > s->from ? s->to - s->from : s->busy / s->ranks;
+	double step = window * s->ranks / (double)s->count;
+	double busy = s->busy / (double)s->count;
+	uint64_t random = r->m->opt.seed + s->file;
+	int64_t top = s->highest < 0 ? s->bytes : s->highest + 1;
+	int rc = 0;
+
+	if (at == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "no memory");
+	sizes_init(&z, s);
+	for (int64_t i = 0; rc == 0 && i < s->count; i++) {
+		uint32_t rank = (uint32_t)(i % s->ranks);
+		int64_t turn = i / s->ranks;
+		int64_t n = next_size(&z), base = (int64_t)rank * each;
+		struct rama_emu_replay_op op = { .file = s->file,
+						 .rank = s->first + (int32_t)rank,
+						 .write = s->write,
+						 .guessed = true,
+						 .length = n };
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		if ((double)(random >> 11) * 0x1p-53 < s->sequential || top <= n)
+			op.offset = (base + at[rank]) % (top > n ? top - n + 1 : 1);
+		else
+			op.offset = (int64_t)((random >> 16) % (uint64_t)(top - n + 1));
+		at[rank] += n;
+		op.start = s->from + (double)turn * step;
+		op.end = op.start + (busy < step ? busy : step);
+		rc = rama_emu_replay_add(r, &op, e);
+	}
+	free(at);
+	return rc;
+}
+
+/* ---- loading -------------------------------------------------------------------------------- */
 
 static const unsigned traces[] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO,
 				   RAMA_TAB_MOD_DXT_MPIIO };
@@ -45,15 +216,8 @@ int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char 
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	if (!fresh)
 		return (int64_t)*at;
-	if (r->n_files == r->room_files) {
-		uint32_t room = r->room_files == 0 ? 64 : 2 * r->room_files;
-		struct rama_emu_replay_file *p = reallocarray(r->files, room, sizeof(*p));
-
-		if (p == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "no memory for %u files", room);
-		r->files = p;
-		r->room_files = room;
-	}
+	if (!RAMA_GROW(r->files, r->room_files, r->n_files + 1))
+		return rama_err_set(e, RAMA_EMEMORY, "no memory for %u files", r->n_files + 1);
 	*at = r->n_files;
 	r->files[r->n_files] = (struct rama_emu_replay_file){
 		.id = id, .name = rama_arena_text(&r->m->arena, name, strlen(name))
@@ -176,8 +340,7 @@ static double sane(double x)
 	return isfinite(x) && x > 0 ? x : 0;
 }
 
-static void frequent(struct rama_emu_replay_shape *s, const struct rama_core_plan *p,
-		     const union rama_core_word *w)
+static void frequent(struct shape *s, const struct rama_core_plan *p, const union rama_core_word *w)
 {
 	for (int i = 0; i < 4 && p->access.width != 0; i++) {
 		s->size[i] = w[p->access.value[i]].i;
@@ -186,13 +349,13 @@ static void frequent(struct rama_emu_replay_shape *s, const struct rama_core_pla
 }
 
 /* A histogram that does not add up to the requests is none. */
-static void histogram(struct rama_emu_replay_shape *s, const union rama_core_word *w)
+static void histogram(struct shape *s, const union rama_core_word *w)
 {
 	unsigned first =
 		s->write ? RAMA_TAB_POSIX_SIZE_WRITE_0_100 : RAMA_TAB_POSIX_SIZE_READ_0_100;
 	int64_t sum = 0;
 
-	for (unsigned b = 0; b < RAMA_EMU_SHAPE_BINS; b++) {
+	for (unsigned b = 0; b < SHAPE_BINS; b++) {
 		s->in_bin[b] = w[first + b].i;
 		if (s->in_bin[b] < 0 || s->in_bin[b] > s->count - sum)
 			break;
@@ -209,7 +372,7 @@ static int shape_side(struct loader *l, const struct rama_core_plan *p,
 {
 	bool posix = p->mod->id == RAMA_TAB_MOD_POSIX;
 	int64_t rank = w[RAMA_TAB_RANK].i;
-	struct rama_emu_replay_shape s = { .file = file, .write = write, .highest = -1 };
+	struct shape s = { .file = file, .write = write, .highest = -1 };
 
 	s.first = (int32_t)(l->rank_base + (rank < 0 ? 0 : rank));
 	s.ranks = rank < 0 ? (uint32_t)l->log.job.nprocs : 1;
@@ -252,7 +415,7 @@ static int shape_side(struct loader *l, const struct rama_core_plan *p,
 		return rama_err_set(l->e, RAMA_ECORRUPT, "%s: %lld bytes", l->r->files[file].name,
 				    (long long)s.bytes);
 	l->r->shape = true;
-	return rama_emu_replay_shape(l->r, &s, l->e);
+	return replay_shape(l->r, &s, l->e);
 }
 
 static int load_counters(struct loader *l, unsigned module)

@@ -1,12 +1,142 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay_order.c: whoever read in the log what another rank had written before must find it
+/* order.c: whoever read in the log what another rank had written before must find it
  * written. Files are looked at in blocks: for each block, the last operation of each rank that
  * wrote there and had ended. Blocks make some waits that are not needed, never one that could
  * not end: all go back in time. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "emulate/replay/replay.h"
+
+/* ---- ranges --------------------------------------------------------------------------------- */
+/* Which bytes of a file: ranges in order that do not touch each other. */
+
+#define MOST 65536 /* ranges of a file: more are not worth their memory */
+
+/* index of the first range that ends at `at` or later */
+static uint32_t range_at(const struct rama_emu_replay_ranges *s, int64_t at)
+{
+	uint32_t low = 0, high = s->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (s->range[mid].to < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+int rama_emu_replay_ranges_add(struct rama_emu_replay_ranges *s, int64_t from, int64_t to)
+{
+	uint32_t at = range_at(s, from), last = at;
+
+	while (last < s->n && s->range[last].from <= to) { /* all that it touches become one */
+		from = s->range[last].from < from ? s->range[last].from : from;
+		to = s->range[last].to > to ? s->range[last].to : to;
+		last++;
+	}
+	if (last == at) {
+		if (s->n == MOST)
+			return RAMA_ELIMIT;
+		if (!RAMA_GROW(s->range, s->room, s->n + 1))
+			return RAMA_EMEMORY;
+		memmove(s->range + at + 1, s->range + at, (s->n - at) * sizeof(*s->range));
+		s->n++;
+	} else if (last > at + 1) {
+		memmove(s->range + at + 1, s->range + last, (s->n - last) * sizeof(*s->range));
+		s->n -= last - at - 1;
+	}
+	s->range[at] = (struct rama_emu_range){ from, to };
+	return 0;
+}
+
+bool rama_emu_replay_ranges_hold(const struct rama_emu_replay_ranges *s, int64_t from, int64_t to)
+{
+	uint32_t at = range_at(s, from);
+
+	/* a range that ends where this begins does not hold any of it */
+	if (at < s->n && s->range[at].to == from)
+		at++;
+	return at < s->n && s->range[at].from <= from && s->range[at].to >= to;
+}
+
+void rama_emu_replay_ranges_fini(struct rama_emu_replay_ranges *s)
+{
+	free(s->range);
+	*s = (struct rama_emu_replay_ranges){ 0 };
+}
+
+/* ---- hands ---------------------------------------------------------------------------------- */
+/* Which operations of a rank went on at the same time. Logs seldom name threads;
+ * but two operations of one process that overlap were two threads, or requests in flight. Each
+ * goes to the first hand that was free when it began. */
+
+#define HANDS_MOST 64 /* of a rank; more than these wait for each other */
+
+/* Hands of engines that MPI drives would need it to know threads. */
+static uint32_t most_hands(const struct rama_emu_replay *r)
+{
+	return r->m->opt.engine->needs_mpi ? 1 : HANDS_MOST;
+}
+
+/* the hand of this rank that is free at `start`, or the one that is free first */
+static uint16_t take_hand(double *free_at, uint32_t most, double start)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 0; i < most; i++) {
+		if (free_at[i] <= start)
+			return (uint16_t)i;
+		if (free_at[i] < free_at[best])
+			best = i;
+	}
+	return (uint16_t)best;
+}
+
+int rama_emu_replay_number(struct rama_emu_replay *r, struct rama_err *e)
+{
+	uint32_t *count = calloc((size_t)r->m->team->size * r->hands, sizeof(*count));
+
+	if (count == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "no memory");
+	for (size_t i = 0; i < r->n; i++)
+		r->ops[i].number = count[rama_emu_replay_hand(r, &r->ops[i])]++;
+	free(count);
+	return 0;
+}
+
+int rama_emu_replay_find_hands(struct rama_emu_replay *r, struct rama_err *e)
+{
+	uint32_t most = most_hands(r);
+	double *free_at = calloc((size_t)r->nprocs * most, sizeof(*free_at));
+
+	if (free_at == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "no memory");
+	r->hands = 1;
+	for (size_t i = 0; i < r->n; i++) {
+		struct rama_emu_replay_op *op = &r->ops[i];
+		double *mine = &free_at[(size_t)op->rank * most];
+
+		op->hand = op->guessed ? 0 : take_hand(mine, most, op->start);
+		mine[op->hand] = fmax(mine[op->hand], op->end);
+		if (op->hand >= r->hands)
+			r->hands = op->hand + 1u;
+	}
+	free(free_at);
+	return 0;
+}
+
+uint32_t rama_emu_replay_hand(const struct rama_emu_replay *r, const struct rama_emu_replay_op *op)
+{
+	return rama_emu_replay_rank(r, op->rank) * r->hands + op->hand;
+}
+
+/* ---- the order ------------------------------------------------------------------------------ */
 
 #define BLOCKS 4096 /* of a file, about */
 #define BLOCK_LEAST 65536
@@ -45,20 +175,9 @@ static uint64_t key_of(uint32_t file, int64_t block)
 	return (uint64_t)file << 32 | (uint64_t)block;
 }
 
-static void *more(void *array, size_t n, size_t *room, size_t size, struct rama_err *e)
+static int no_memory(struct finder *f)
 {
-	void *p = array;
-
-	if (n == *room) {
-		size_t want = *room == 0 ? 256 : 2 * *room;
-
-		p = reallocarray(array, want, size);
-		if (p != NULL)
-			*room = want;
-		else
-			rama_err_set(e, RAMA_EMEMORY, "no memory for the order of operations");
-	}
-	return p;
+	return rama_err_set(f->e, RAMA_EMEMORY, "no memory for the order of operations");
 }
 
 /* ---- what was written ----------------------------------------------------------------------- */
@@ -67,7 +186,6 @@ static int note_block(struct finder *f, uint64_t key, uint32_t hand, uint32_t nu
 {
 	bool fresh;
 	uint64_t *at = rama_map_put(&f->blocks, key, &fresh);
-	struct writer *p;
 
 	if (at == NULL)
 		return rama_err_set(f->e, RAMA_EMEMORY, "no memory");
@@ -78,11 +196,9 @@ static int note_block(struct finder *f, uint64_t key, uint32_t hand, uint32_t nu
 			return 0;
 		}
 	}
-	p = more(f->writers, f->n_writers, &f->room_writers, sizeof(*p), f->e);
-	if (p == NULL)
-		return RAMA_EMEMORY;
-	f->writers = p;
-	p[f->n_writers] = (struct writer){ (uint32_t)*at, hand, number };
+	if (!RAMA_GROW(f->writers, f->room_writers, f->n_writers + 1))
+		return no_memory(f);
+	f->writers[f->n_writers] = (struct writer){ (uint32_t)*at, hand, number };
 	*at = ++f->n_writers;
 	return 0;
 }
@@ -94,7 +210,7 @@ static int note_write(struct finder *f, const struct rama_emu_replay_op *op)
 
 	if (rama_emu_replay_ranges_add(&f->covered[op->file], op->offset,
 				       op->offset + op->length) == RAMA_EMEMORY)
-		return rama_err_set(f->e, RAMA_EMEMORY, "no memory for the order of operations");
+		return no_memory(f);
 	for (int64_t b = op->offset / size; rc == 0 && b <= (op->offset + op->length - 1) / size;
 	     b++)
 		rc = note_block(f, key_of(op->file, b), rama_emu_replay_hand(f->r, op), op->number);
@@ -109,24 +225,17 @@ static int add_wait(struct finder *f, const struct rama_emu_replay_op *op, uint3
 	struct rama_emu_replay_order *o = f->o;
 
 	if (reader == me) {
-		struct rama_emu_replay_wait *p =
-			more(o->waits, o->n_waits, &o->room_waits, sizeof(*p), f->e);
-
-		if (p == NULL)
-			return RAMA_EMEMORY;
-		o->waits = p;
-		p[o->n_waits++] = (struct rama_emu_replay_wait){ op->hand, op->number, writer,
-								 f->seen[writer] };
+		if (!RAMA_GROW(o->waits, o->room_waits, o->n_waits + 1))
+			return no_memory(f);
+		o->waits[o->n_waits++] = (struct rama_emu_replay_wait){ op->hand, op->number,
+									writer, f->seen[writer] };
 	}
 	if (writer / f->r->hands == me) { /* also when both are ours: one hand tells the other */
-		struct rama_emu_replay_tell *p =
-			more(o->tells, o->n_tells, &o->room_tells, sizeof(*p), f->e);
-
-		if (p == NULL)
-			return RAMA_EMEMORY;
-		o->tells = p;
-		p[o->n_tells++] = (struct rama_emu_replay_tell){ writer % f->r->hands,
-								 f->seen[writer] - 1, reader };
+		if (!RAMA_GROW(o->tells, o->room_tells, o->n_tells + 1))
+			return no_memory(f);
+		o->tells[o->n_tells++] =
+			(struct rama_emu_replay_tell){ writer % f->r->hands, f->seen[writer] - 1,
+						       reader };
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay_play.c: the operations of one rank done again, each hand of it in a thread of its own,
+/* play.c: the operations of one rank done again, each hand of it in a thread of its own,
  * with the time between them and in the order that the data ask for. */
 #include <math.h>
 #include <pthread.h>
@@ -148,7 +148,7 @@ static int think(void *ctx, struct rama_emu_step *s, struct rama_err *e)
 	const struct rama_emu_run_options *opt = &p->st->r->m->opt;
 	const struct rama_emu_tally *t = &p->books.rank;
 	double busy = t->read_time + t->write_time + t->open_time + t->sync_time + t->wait_time;
-	double left = p->st->began + busy + s->seconds - rama_emu_team_now();
+	double left = p->st->began + busy + s->seconds - rama_now();
 
 	(void)e;
 	s->seconds = left > LEAST_SLEEP && opt->speed > 0 ? left * opt->speed : 0;
@@ -468,7 +468,7 @@ static int play_all(struct stage *st, struct player *players, struct rama_err *e
 
 	if (rc != 0)
 		return rc;
-	st->began = rama_emu_team_now();
+	st->began = rama_now();
 	for (uint32_t i = 1; i < hands; i++) {
 		players[i].started =
 			pthread_create(&players[i].thread, NULL, play, &players[i]) == 0;

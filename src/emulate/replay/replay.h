@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay.h: internal to mode_replay.c and replay_*.c: the operations of a job, from its trace or
+/* replay.h: internal to mode/replay.c and replay/: the operations of a job, from its trace or
  * guessed from its counters. */
 #ifndef RAMA_EMULATE_REPLAY_REPLAY_H
 #define RAMA_EMULATE_REPLAY_REPLAY_H
@@ -21,13 +21,14 @@ struct rama_emu_replay_op {
 	bool guessed; /* from counters: when exactly is not known */
 };
 
-/* replay_ranges.c */
+/* order.c */
 struct rama_emu_range {
 	int64_t from, to;
 };
 struct rama_emu_replay_ranges {
 	struct rama_emu_range *range; /* in order; they do not touch each other */
-	uint32_t n, room;
+	uint32_t n;
+	size_t room;
 };
 /* RAMA_ELIMIT: too many of them, nothing was added */
 int rama_emu_replay_ranges_add(struct rama_emu_replay_ranges *s, int64_t from, int64_t to);
@@ -50,7 +51,8 @@ struct rama_emu_replay {
 	struct rama_emu_replay_op *ops; /* by start */
 	size_t n, room;
 	struct rama_emu_replay_file *files;
-	uint32_t n_files, room_files;
+	uint32_t n_files;
+	size_t room_files;
 	struct rama_map by_id;
 	int64_t nprocs;
 	double span;	  /* of the logs: first start to last end */
@@ -73,28 +75,7 @@ int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char 
 void rama_emu_replay_sort(struct rama_emu_replay *r);
 void rama_emu_replay_fini(struct rama_emu_replay *r);
 
-/* replay_change.c: what the parameters ask to be done in another way than in the log: size of
- * requests, alignment, a file of its own for each rank */
-int rama_emu_replay_change(struct rama_emu_replay *r, struct rama_err *e);
-
-#define RAMA_EMU_SHAPE_BINS 10
-/* replay_shape.c: operations of one record from its counters. reads and writes of `ranks` ranks
- * from `first` on */
-struct rama_emu_replay_shape {
-	uint32_t file;
-	int32_t first;
-	uint32_t ranks;
-	bool write;
-	int64_t count, bytes, highest;	     /* highest: offset that is reached, or -1 */
-	int64_t size[4], often[4];	     /* most frequent sizes and how often */
-	int64_t in_bin[RAMA_EMU_SHAPE_BINS]; /* size histogram; adds up to count */
-	double sequential;		     /* share */
-	double from, to, busy; /* window, and seconds in it that were I/O, added over ranks */
-};
-int rama_emu_replay_shape(struct rama_emu_replay *r, const struct rama_emu_replay_shape *s,
-			  struct rama_err *e);
-
-/* replay_order.c: who must wait for whom: a read of what another rank has written before. All of
+/* order.c: who must wait for whom: a read of what another rank has written before. All of
  * it is found by each rank for itself, and only what concerns it is kept. */
 struct rama_emu_replay_wait {
 	uint32_t hand, op; /* hand of this rank, and the number of its operation that waits */
@@ -117,14 +98,14 @@ void rama_emu_replay_order_fini(struct rama_emu_replay_order *o);
 /* rank of the run that does what a rank of the log did */
 uint32_t rama_emu_replay_rank(const struct rama_emu_replay *r, int32_t rank);
 
-/* replay_hands.c: what went on at the same time does so again */
+/* ... what went on at the same time does so again */
 int rama_emu_replay_find_hands(struct rama_emu_replay *r, struct rama_err *e);
 /* after all changes: gives operations their numbers */
 int rama_emu_replay_number(struct rama_emu_replay *r, struct rama_err *e);
 /* the hand of an operation among those of all ranks of the run */
 uint32_t rama_emu_replay_hand(const struct rama_emu_replay *r, const struct rama_emu_replay_op *op);
 
-/* replay_play.c: does all operations of this rank; files have their units */
+/* play.c: does all operations of this rank; files have their units */
 int rama_emu_replay_play(struct rama_emu_replay *r, const struct rama_emu_replay_order *o,
 			 struct rama_err *e);
 void rama_emu_replay_plan(struct rama_emu_tally *t, const struct rama_emu_replay_op *op);

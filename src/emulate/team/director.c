@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* team_director.c: the thread on rank 0 through which all messages go. It sleeps in poll() and
+/* director.c: the thread on rank 0 through which all messages go. It sleeps in poll() and
  * never does I/O of the run. */
 #include <errno.h>
 #include <poll.h>
@@ -110,7 +110,7 @@ static bool hello(struct rama_emu_director *d, const struct rama_emu_letter *l, 
 
 static void answer_clock(struct rama_emu_director *d, int rank)
 {
-	double now = rama_emu_team_now();
+	double now = rama_now();
 	struct rama_emu_frame f = { .kind = RAMA_EMU_KIND_CLOCK,
 				    .from = RAMA_EMU_TEAM_DIRECTOR,
 				    .to = rank,

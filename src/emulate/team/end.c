@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* team_end.c: how a run ends: by itself, by an error of one rank, by a signal. */
+/* end.c: how a run ends: by itself, by an error of one rank, by a signal. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ int rama_emu_team_look(struct rama_emu_team *t, struct rama_err *e)
 
 int rama_emu_team_aborted_by(struct rama_emu_team *t, double seconds)
 {
-	double until = rama_emu_team_now() + seconds;
+	double until = rama_now() + seconds;
 	struct rama_emu_letter *l = NULL;
 	struct rama_err e;
 
@@ -87,7 +87,7 @@ int rama_emu_team_reason(struct rama_emu_team *t, struct rama_err *e)
 
 bool rama_emu_team_settle(struct rama_emu_team *t, double seconds)
 {
-	double until = rama_emu_team_now() + seconds;
+	double until = rama_now() + seconds;
 	struct rama_emu_letter *l = NULL;
 	struct rama_err e;
 	int rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_BYE, NULL, 0, &e);

@@ -20,14 +20,6 @@
 #define JOIN_LIMIT 60.0 /* seconds in which all ranks must have come */
 #define CLOCK_ROUNDS 5
 
-double rama_emu_team_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- waiting for messages ------------------------------------------------------------------- */
 
 static int stopped(struct rama_emu_team *t, const struct rama_emu_letter *l, struct rama_err *e)
@@ -68,7 +60,7 @@ int rama_emu_team_fetch(struct rama_emu_team *t, struct rama_emu_letter **l, dou
 					    strsignal(rama_emu_team_signal()));
 		}
 		if (isfinite(until)) {
-			double left = until - rama_emu_team_now();
+			double left = until - rama_now();
 
 			if (left <= 0)
 				return 0;
@@ -148,7 +140,7 @@ static int hand_over(struct rama_emu_letter *l, struct rama_emu_team_message *m,
 int rama_emu_team_recv(struct rama_emu_team *t, struct rama_emu_team_message *m, double seconds,
 		       struct rama_err *e)
 {
-	double until = seconds < 0 ? INFINITY : rama_emu_team_now() + seconds;
+	double until = seconds < 0 ? INFINITY : rama_now() + seconds;
 	struct rama_emu_letter *l;
 	int rc;
 
@@ -287,7 +279,7 @@ static int compare_clocks(struct rama_emu_team *t, struct rama_err *e)
 	double best = INFINITY;
 
 	for (int i = 0; i < CLOCK_ROUNDS; i++) {
-		double sent = rama_emu_team_now(), got, theirs;
+		double sent = rama_now(), got, theirs;
 		struct rama_emu_letter *l = NULL;
 		int rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_CLOCK, NULL, 0,
 					    e);
@@ -296,7 +288,7 @@ static int compare_clocks(struct rama_emu_team *t, struct rama_err *e)
 			rc = rama_emu_team_await(t, RAMA_EMU_KIND_CLOCK, INFINITY, &l, e);
 		if (rc < 0 || l == NULL)
 			return rc;
-		got = rama_emu_team_now();
+		got = rama_now();
 		memcpy(&theirs, l->bytes, sizeof(theirs));
 		free(l);
 		if (got - sent < best) {
@@ -323,8 +315,7 @@ static int introduce(struct rama_emu_team *t, struct rama_err *e)
 	n += strlen(text + n) + 1;
 	rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_HELLO, text, n, e);
 	if (rc == 0)
-		rc = rama_emu_team_await(t, RAMA_EMU_KIND_NODES, rama_emu_team_now() + JOIN_LIMIT,
-					 &l, e);
+		rc = rama_emu_team_await(t, RAMA_EMU_KIND_NODES, rama_now() + JOIN_LIMIT, &l, e);
 	if (rc == 0)
 		return rama_err_set(e, RAMA_EIO, "not all of %d ranks came within %.0f s", t->size,
 				    JOIN_LIMIT);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/now.h"
 
 struct rama_emu_team {
 	int rank, size;
@@ -22,7 +23,7 @@ struct rama_emu_team {
 	/* MPI only: communicator of some ranks for engines, made once for each set and kept;
 	 * NULL elsewhere. Called by all of them. */
 	void *(*group)(struct rama_emu_team *t, const uint32_t *ranks, uint32_t n);
-	/* add to rama_emu_team_now() of this rank for time on rank 0's clock */
+	/* add to rama_now() of this rank for time on rank 0's clock */
 	double clock_offset;
 };
 
@@ -94,7 +95,5 @@ int rama_emu_team_end(struct rama_emu_team *t, int status, int *worst, struct ra
 /* From now on SIGINT, SIGTERM and SIGHUP do not end this process: whoever waits, or looks, gets
  * an error and can clean up. */
 void rama_emu_team_on_signals(void);
-
-double rama_emu_team_now(void); /* monotonic seconds */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* team_wire.h: internal to team*.c: messages on a socket. */
+/* wire.h: internal to team*.c: messages on a socket. */
 #ifndef RAMA_EMULATE_TEAM_WIRE_H
 #define RAMA_EMULATE_TEAM_WIRE_H
 

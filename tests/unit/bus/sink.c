@@ -7,7 +7,7 @@
 
 #include "bus/collect.h"
 #include "bus/sink_bus.h"
-#include "bus/sink_order.h"
+#include "bus/put.h"
 #include "bus/sink_tags.h"
 #include "unit.h"
 
@@ -178,25 +178,20 @@ static void many_receipts(void **st)
 static void tags(void **st)
 {
 	struct rama_bus_tags t = { 0 };
-	struct rama_wire_message p = { .kind = RAMA_WIRE_MSG_PROCESS },
-				 other = { .kind = RAMA_WIRE_MSG_SAMPLE };
 	char job[32];
 
 	(void)st;
-	p.process.tag = "";
-	assert_string_equal(rama_bus_tags_of(&t, &p, "1/a", "usual"), "usual");
-	p.process.tag = "mine";
-	assert_string_equal(rama_bus_tags_of(&t, &p, "1/a", "usual"), "mine");
-	assert_string_equal(rama_bus_tags_of(&t, &other, "1/a", "usual"), "mine");
-	assert_string_equal(rama_bus_tags_of(&t, &other, "1/b", "usual"), "usual");
-	p.process.tag = "changed";
-	assert_string_equal(rama_bus_tags_of(&t, &p, "1/a", "usual"), "changed");
+	assert_string_equal(rama_bus_tags_of(&t, "1/a", "", "usual"), "usual");
+	assert_string_equal(rama_bus_tags_of(&t, "1/a", "mine", "usual"), "mine");
+	assert_string_equal(rama_bus_tags_of(&t, "1/a", "", "usual"), "mine");
+	assert_string_equal(rama_bus_tags_of(&t, "1/b", "", "usual"), "usual");
+	assert_string_equal(rama_bus_tags_of(&t, "1/a", "changed", "usual"), "changed");
 	for (unsigned i = 0; i < 70000; i++) { /* bounded: it forgets, and goes on */
 		snprintf(job, sizeof job, "1/%u", i);
-		assert_string_equal(rama_bus_tags_of(&t, &p, job, "usual"), "changed");
+		assert_string_equal(rama_bus_tags_of(&t, job, "changed", "usual"), "changed");
 	}
 	assert_true(t.n <= 65536);
-	assert_string_equal(rama_bus_tags_of(&t, &other, "1/69999", "usual"), "changed");
+	assert_string_equal(rama_bus_tags_of(&t, "1/69999", "", "usual"), "changed");
 	rama_bus_tags_fini(&t);
 }
 
@@ -232,7 +227,7 @@ static void make_process(struct rama_wire_bytes *to, const char *job, uint8_t se
 static void order(void **st)
 {
 	static const size_t want[] = { 2, 5, 3, 1, 4, 0 };
-	struct rama_bus_order o = { 0 };
+	struct rama_bus_put o = { 0 };
 	struct rama_err e = { 0 };
 
 	(void)st;
@@ -243,11 +238,11 @@ static void order(void **st)
 	make_process(&batch[3], "1/a", 1);
 	make_process(&batch[4], "1/a", 9); /* stays behind the other of its process */
 	for (unsigned round = 0; round < 2; round++) {
-		assert_int_equal(rama_bus_order_make(&o, 6, bytes_of, batch, &e), 0);
+		assert_int_equal(rama_bus_put_order(&o, 6, bytes_of, batch, &e), 0);
 		for (size_t i = 0; i < 6; i++)
 			assert_int_equal(o.key[i].place, want[i]);
 	}
-	rama_bus_order_fini(&o);
+	rama_bus_put_fini(&o);
 	for (size_t i = 0; i < 6; i++)
 		rama_wire_bytes_fini(&batch[i]);
 }

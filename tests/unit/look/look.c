@@ -49,13 +49,20 @@ static void make_dir(const char *fmt, const char *top, const char *more)
 	assert_int_equal(mkdir(path, 0700), 0);
 }
 
+/* looks into these directories of one user, or of all */
+static void look_into(struct machine *m, const char *const *dirs, size_t n, uint32_t uid)
+{
+	struct rama_look_options o = {
+		.uid = uid, .linger = 5, .now = fake_now, .dir = dirs, .n_dirs = n, .proc = m->proc
+	};
+	struct rama_err e = { 0 };
+
+	assert_int_equal(rama_look_create(&m->l, &o, &e), 0);
+}
+
 static void machine_make(struct machine *m)
 {
 	const char *dirs[1];
-	struct rama_look_options o = {
-		.uid = (uint32_t)geteuid(), .linger = 5, .now = fake_now, .n_dirs = 1
-	};
-	struct rama_err e = { 0 };
 	char path[256];
 
 	snprintf(m->top, sizeof(m->top), "/tmp/iorama-look-XXXXXX");
@@ -70,10 +77,8 @@ static void machine_make(struct machine *m)
 	snprintf(path, sizeof(path), "%s/sys/kernel/random/boot_id", m->proc);
 	put_text(path, "00000000-1111-2222-3333-444444444444\n");
 	dirs[0] = m->dir;
-	o.dir = dirs;
-	o.proc = m->proc;
 	clock_now = 100 * SEG_SECOND;
-	assert_int_equal(rama_look_create(&m->l, &o, &e), 0);
+	look_into(m, dirs, 1, (uint32_t)geteuid());
 }
 
 static int drop(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -618,6 +623,53 @@ static void links_and_others_files_are_left_alone(void **st)
 	live_end(&a);
 }
 
+/* A job goes on under its name in another directory, but never in somebody else's. */
+static void a_name_is_of_one_user(void **st)
+{
+	const uint32_t other = 20131;
+	char own[80], path[256];
+	const char *dirs[] = { own, path };
+	struct machine m;
+	struct live a, b;
+	unsigned seen = 0;
+
+	(void)st;
+	if (geteuid() != 0) {
+		print_message("SKIP: only root can be two users\n");
+		skip();
+	}
+	machine_make(&m);
+	live_make(&a, &m, "run-1-1", 100);
+	memcpy(own, m.dir, sizeof(own));
+	snprintf(m.dir, sizeof(m.dir), "%s/others", m.top);
+	make_dir("%s/%s", m.top, "others");
+	live_make(&b, &m, "run-1-1", 101);
+	b.s.id->uid = other;
+	assert_int_equal(chown(b.path, other, other), 0);
+	snprintf(path, sizeof(path), "%s/run-1-1", m.dir);
+	assert_int_equal(chown(path, other, other), 0);
+	assert_int_equal(chown(m.dir, other, other), 0);
+	rama_look_destroy(m.l);
+	snprintf(path, sizeof(path), "%s", m.dir);
+	look_into(&m, dirs, 2, UINT32_MAX);
+	for (unsigned round = 0; round < 2; round++) {
+		look_after(&m, SEG_SECOND);
+		assert_int_equal(m.l->n, 2);
+		for (size_t i = 0; i < m.l->n; i++) {
+			const struct rama_look_job *j = m.l->job[i];
+
+			assert_string_equal(j->name, "run-1-1");
+			assert_int_equal(j->n, 1);
+			assert_int_equal(j->process[0]->uid, j->uid);
+			seen |= j->uid == other ? 2 : 1;
+		}
+		assert_int_equal(seen, 3);
+	}
+	machine_end(&m);
+	live_end(&a);
+	live_end(&b);
+}
+
 /* Whatever is in it: figures may be nonsense, nothing else happens (sanitizers look on). */
 static void a_hostile_segment_is_harmless(void **st)
 {
@@ -714,7 +766,7 @@ static void many_slots_are_read_in_turns(void **st)
 	live_end(&a);
 }
 
-UNIT_GROUP(look, test(a_segment_may_shrink_while_it_is_looked_at),
+UNIT_GROUP(look, test(a_segment_may_shrink_while_it_is_looked_at), test(a_name_is_of_one_user),
 	   test(gains_are_those_since_the_look_before),
 	   test(a_process_that_began_in_between_gained_all_it_has),
 	   test(standard_streams_are_no_files), test(time_is_that_of_the_upper_layer),

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "report/table.h"
+#include "report/form.h"
 
 #define RANKS 5000
 
@@ -201,7 +201,7 @@ static void pattern_without_first_accesses(void **st)
 static const char *csv(struct job *j, const char *table, struct rama_out *o)
 {
 	rama_out_init(o, NULL, NULL);
-	rama_report_csv(o, &j->report, rama_report_table_find(table), true);
+	rama_report_form_csv.report(o, &j->report, &(struct rama_report_ask){ .table = table });
 	rama_out_char(o, '\0');
 	return o->buf;
 }
@@ -242,7 +242,7 @@ static void figures_are_short(void **st)
 
 		rama_out_init(&o, NULL, NULL);
 		rama_json_init(&json, &o);
-		rama_report_json_figure(&json, cases[i].v);
+		rama_cell_figure_json(&json, cases[i].v);
 		rama_out_char(&o, '\0');
 		assert_string_equal(o.buf, cases[i].text);
 		rama_out_fini(&o);
@@ -284,7 +284,8 @@ static void forms_of_next_to_nothing(void **st)
 
 		rama_out_init(&o, NULL, NULL);
 		rama_report_text(&o, &j.report, &look);
-		rama_report_markdown(&o, &j.report, &look);
+		rama_report_form_markdown.report(&o, &j.report,
+						 &(struct rama_report_ask){ .look = look });
 		rama_out_char(&o, '\0');
 		assert_non_null(strstr(o.buf, "It ran.\n"));
 		rama_out_fini(&o);

@@ -477,12 +477,12 @@ static void looking_at_the_head_only(void **st)
 	begin(17, 1);
 	memset(in.event, 0, 17 * sizeof(in.event[0]));
 	n = pack();
-	assert_int_equal(rama_wire_block_peek(bytes, n, job, &events, NULL), 0);
+	assert_int_equal(rama_wire_block_peek(bytes, n, job, &events, NULL, NULL), 0);
 	assert_string_equal(job, "1000/run-17");
 	assert_int_equal(events, 17);
-	assert_int_equal(rama_wire_block_peek(bytes, n, NULL, NULL, NULL), 0);
+	assert_int_equal(rama_wire_block_peek(bytes, n, NULL, NULL, NULL, NULL), 0);
 	bytes[30] ^= 1;
-	assert_int_equal(rama_wire_block_peek(bytes, n, job, &events, NULL), RAMA_ECORRUPT);
+	assert_int_equal(rama_wire_block_peek(bytes, n, job, &events, NULL, NULL), RAMA_ECORRUPT);
 	rama_wire_block_packer_fini(&packer);
 	assert_null(packer.buf);
 }

@@ -141,6 +141,80 @@ static void all_kinds(void **st)
 	assert_string_equal(rama_wire_message_name(RAMA_WIRE_MSG_KINDS), "?");
 }
 
+static struct rama_wire_segment_key segment_of(const struct rama_wire_message *m)
+{
+	const struct rama_wire_segment_key none = { { 0 } };
+
+	return m->kind == RAMA_WIRE_MSG_PROCESS	   ? m->process.segment
+	       : m->kind == RAMA_WIRE_MSG_ACTIVITY ? m->activity.segment
+	       : m->kind == RAMA_WIRE_MSG_COUNTERS ? m->counters.segment
+						   : none;
+}
+
+/* what is known of a message without decoding it is what decoding it says */
+static void head_agrees(const struct rama_wire_message_head *h, const struct rama_wire_message *m)
+{
+	struct rama_wire_segment_key segment = segment_of(m);
+	char job[RAMA_WIRE_JOB];
+
+	assert_int_equal(h->kind, m->kind);
+	if (rama_wire_message_job(m, job) != 0)
+		job[0] = '\0';
+	assert_string_equal(h->job, job);
+	assert_int_equal(h->events, rama_wire_message_events(m));
+	if (m->kind != RAMA_WIRE_MSG_BLOCK)
+		assert_memory_equal(&h->segment, &segment, sizeof(segment));
+	assert_string_equal(h->word, m->kind == RAMA_WIRE_MSG_PROCESS  ? m->process.tag
+				     : m->kind == RAMA_WIRE_MSG_SAMPLE ? m->sample.host
+								       : "");
+}
+
+static void heads_of_all_kinds(void **st)
+{
+	struct rama_wire_message_head h;
+	struct rama_err e = { 0 };
+
+	(void)st;
+	for (int kind = RAMA_WIRE_MSG_PROCESS; kind < RAMA_WIRE_MSG_KINDS; kind++) {
+		struct rama_wire_message m = message(kind);
+
+		if (kind == RAMA_WIRE_MSG_PROCESS)
+			m.process.tag = "a-stream";
+		encode(&m, &buf);
+		assert_int_equal(rama_wire_message_peek(&h, buf.b, buf.n, &e), 0);
+		head_agrees(&h, &m);
+		buf.b[buf.n - 1] ^= 1; /* far behind what it reads: the checksum tells */
+		assert_int_equal(rama_wire_message_peek(&h, buf.b, buf.n, &e), RAMA_ECORRUPT);
+		assert_string_equal(h.job, "");
+	}
+}
+
+static void head_of_a_block(void **st)
+{
+	static struct rama_wire_block b;
+	static unsigned char packed[4096];
+	struct rama_wire_block_packer packer = { 0 };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_BLOCK };
+	struct rama_wire_message_head h;
+	struct rama_err e = { 0 };
+
+	(void)st;
+	memcpy(b.job, "1000/run-17", 12);
+	memcpy(b.segment.b, "0123456789abcdef", 16);
+	b.n = 3;
+	b.n_whats = 1;
+	b.what[0] = (struct rama_wire_what){ "POSIX", "read", "pread" };
+	m.block.bytes = packed;
+	m.block.len = (size_t)rama_wire_block_pack(&packer, &b, packed, sizeof(packed), &e);
+	assert_string_equal(e.text, "");
+	encode(&m, &buf);
+	assert_int_equal(rama_wire_message_peek(&h, buf.b, buf.n, &e), 0);
+	head_agrees(&h, &m);
+	assert_int_equal(h.events, 3);
+	assert_memory_equal(&h.segment, &b.segment, sizeof(h.segment));
+	rama_wire_block_packer_fini(&packer);
+}
+
 /* the same bytes could come from fields that were mixed up twice: look at them */
 static void fields_keep_their_places(void **st)
 {
@@ -201,16 +275,21 @@ static int decode_copy(const unsigned char *from, size_t n)
 {
 	unsigned char *copy = malloc(n + (n == 0));
 	struct rama_arena a = { 0 };
+	struct rama_wire_message_head h;
 	struct rama_wire_message m;
 	struct rama_err e = { 0 };
-	int rc;
+	int rc, peeked;
 
 	assert_non_null(copy);
 	memcpy(copy, from, n);
+	peeked = rama_wire_message_peek(&h, copy, n, NULL);
 	rc = rama_wire_message_decode(&m, copy, n, &a, &e);
 	assert_true(rc == 0 || e.text[0] != '\0');
-	if (rc == 0)
+	if (rc == 0) {
 		encode(&m, &again); /* what is accepted can be sent on */
+		assert_int_equal(peeked, 0);
+		head_agrees(&h, &m);
+	}
 	rama_arena_fini(&a);
 	free(copy);
 	return rc;
@@ -352,6 +431,7 @@ static void other_versions_are_told(void **st)
 	assert_null(buf.b);
 }
 
-UNIT_GROUP(message, test(all_kinds), test(fields_keep_their_places), test(appends),
-	   test(damage_is_seen), test(signed_damage_is_harmless), test(counts_are_not_believed),
+UNIT_GROUP(message, test(all_kinds), test(heads_of_all_kinds), test(head_of_a_block),
+	   test(fields_keep_their_places), test(appends), test(damage_is_seen),
+	   test(signed_damage_is_harmless), test(counts_are_not_believed),
 	   test(refused_when_written), test(other_versions_are_told))

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* text.h: characters of texts that come from outside. */
+#ifndef RAMA_BASE_TEXT_H
+#define RAMA_BASE_TEXT_H
+
+#define RAMA_TEXT_MARK "\xef\xbf\xbd" /* U+FFFD: stands for what may not be shown */
+
+/* Length of the UTF-8 character at s; 0: it is none, or one that controls terminals, turns text
+ * around or is not allowed in XML. */
+unsigned rama_text_sound(const char *s);
+unsigned rama_text_width(const char *s); /* characters, not bytes */
+
+#endif

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all tests in Python share: cases and how they are told, folders, environments, programs that are compiled, waiting.
+
+A script has cases, and ends with cases.main(NAMES, perform):
+    SCRIPT BUILD [CASE…]      runs all or some of them: perform(build, name) each
+    SCRIPT --list             prints their names, one per line: each becomes a test
+
+A case raises Skip or Failed, or returns a list of what is wrong. Nothing here sleeps for luck: wait() asks until something
+is true, with a generous limit. What is measured on a machine that has other things to do is measured by best()."""
+import contextlib
+import ctypes
+import glob
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(TESTS)
+WORK = os.path.join(TESTS, "work")
+SKIPPED = 77
+TIMEOUT = 120
+OPENMPI, MPICH = "openmpi", "mpich"
+FAMILIES = (OPENMPI, MPICH)
+SYSTEM_PYTHON = "/usr/bin/python3"  # it has the modules of the system's packages, whichever runs the script
+# files below these are not observed
+EXCLUDED = tuple("/%s/" % name for name in "etc dev usr bin boot lib opt sbin sys proc var".split())
+# in a container, and as its root, on any number of cores; ranks that wait leave the processor to the others
+MPI_HERE = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+            "OMPI_MCA_mpi_yield_when_idle": "1", "MPIR_CVAR_POLLS_BEFORE_YIELD": "1"}  # fmt: skip
+OURS = ("IORAMA_", "DARSHAN_", "LD_", "DXT_")
+
+
+class Skip(Exception):
+    """The case cannot run here; the text says why."""
+
+
+class Failed(Exception):
+    """The case went wrong; the text says how."""
+
+
+def expect(true, text, *values):
+    if not true:
+        raise Failed(text % values)
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            raise Skip("%s is not installed" % program)
+
+
+def text_of(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def die_with_parent():
+    """For preexec_fn: whoever kills the test kills what it started."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def environment(without=OURS, **extra):
+    """The caller's, but for variables of ours; with what MPI needs here. None removes a variable."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(tuple(without))}
+    env.update(MPI_HERE, **extra)
+    return {k: v for k, v in env.items() if v is not None}
+
+
+# ---- things outside the repository, which may be absent
+
+
+def shared_folder():
+    folder = os.environ.get("IORAMA_SHARED") or os.path.join(os.path.dirname(ROOT), "shared")
+    return folder if os.path.isdir(folder) else None
+
+
+def shared_tool(name):
+    """The path of a tool that is not ours, or None."""
+    path = os.path.join(shared_folder() or "", "tools", name)
+    return path if os.path.isfile(path) else None
+
+
+def load_reader():
+    """A second, independent reader of logs, or None."""
+    path = shared_tool("reader.py")
+    if not path:
+        return None
+    spec = importlib.util.spec_from_file_location("reader", path)
+    reader = importlib.util.module_from_spec(spec)
+    keep, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    spec.loader.exec_module(reader)
+    sys.dont_write_bytecode = keep
+    return reader
+
+
+# ---- folders
+
+
+def remove(folder):
+    if not os.environ.get("IORAMA_TEST_KEEP"):
+        # without a word about what is in it: cases make folders that nobody may enter
+        subprocess.run(["chmod", "-R", "u+rwX", folder], check=False, stderr=subprocess.DEVNULL)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def observed_folder(build, prefix):
+    """A new one on disk, in a place that is observed."""
+    base = os.path.join(os.path.abspath(build), "tests")
+    if (os.path.realpath(base) + "/").startswith(EXCLUDED):
+        base = tempfile.gettempdir()
+    os.makedirs(base, exist_ok=True)
+    return tempfile.mkdtemp(prefix=prefix + "-", dir=os.path.realpath(base))
+
+
+def quiet_folder(prefix):
+    """A new one outside what is observed, so that our own files do not show; in memory if it can be had."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp"
+    return tempfile.mkdtemp(prefix="iorama-%s-" % prefix, dir=memory)
+
+
+@contextlib.contextmanager
+def folders(build, prefix):
+    """(observed, quiet), removed afterwards. IORAMA_TEST_KEEP in the environment keeps them."""
+    both = (observed_folder(build, prefix), quiet_folder(prefix))
+    try:
+        yield both
+    finally:
+        for folder in both:
+            remove(folder)
+
+
+class Built:
+    """What a build has made."""
+
+    def __init__(self, build):
+        self.build = os.path.abspath(build)
+        self.iorama = os.path.join(self.build, "bin", "iorama")
+        self.library = os.path.join(self.build, "lib", "libiorama.so")
+        self.bin = os.path.join(self.build, "tests", "work")  # programs that tests share
+        os.makedirs(self.bin, exist_ok=True)
+
+    def compile_once(self, target, sources, command, newer=()):
+        """.bin/TARGET, unless it is newer than all it comes of; None in the command stands for the file to make."""
+        target = os.path.join(self.bin, target)
+        newest = max(os.path.getmtime(p) for p in [*sources, *newer, *glob.glob(WORK + "/*.h")])
+        if os.path.exists(target) and os.path.getmtime(target) > newest:
+            return target
+        partial = "%s.%d" % (target, os.getpid())  # several tests may want it at once
+        words = [partial if word is None else word for word in command]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT)
+        if done.returncode != 0:
+            raise Failed("does not compile: %s" % done.stderr[-2000:])
+        os.rename(partial, target)
+        return target
+
+
+# ---- waiting, measuring
+
+
+def wait(function, what, timeout=TIMEOUT, pause=0.02, no=(), told=lambda: ""):
+    """Asks until the answer is true, and returns it. `no`: exceptions that are a no as well; `told`: for the failure."""
+    limit = time.monotonic() + timeout
+    while True:
+        try:
+            answer = function()
+        except no:
+            answer = None
+        if answer:
+            return answer
+        if time.monotonic() > limit:
+            raise Failed("never came: %s%s" % (what, told()))
+        time.sleep(pause)
+
+
+def best(most, measure, good, what):
+    """What other programs can only make worse is measured up to so many times, and the best counts: the first that is
+    good is returned. How often it took is printed. (No way to run once more what failed: measure() raises as ever.)"""
+    seen = []
+    for turn in range(most):
+        value = measure()
+        seen.append(value)
+        if good(value):
+            print("%s: measured %d times" % (what, turn + 1))
+            return value
+    raise Failed("%s: %d times: %s" % (what, most, seen))
+
+
+# ---- telling
+
+
+def tell(name, function, *arguments):
+    """Runs a case, says in a line what came of it, and gives the exit status."""
+    began = time.monotonic()
+    try:
+        problems = function(*arguments)
+    except Skip as why:
+        print("SKIP: %s: %s" % (name, why), flush=True)
+        return SKIPPED
+    except (Failed, subprocess.TimeoutExpired) as why:
+        problems = [str(why)]
+    except Exception:  # pylint: disable=broad-except
+        problems = [traceback.format_exc()]
+    print("%s %s # %.1f s" % ("not ok" if problems else "ok", name, time.monotonic() - began))
+    print("".join("  %s\n" % problem for problem in (problems or [])[:40]), end="", flush=True)
+    return 1 if problems else 0
+
+
+def main(names, perform, words=None):
+    words = sys.argv[1:] if words is None else words
+    names = list(names)
+    if words == ["--list"]:
+        print("\n".join(names))
+        sys.exit(0)
+    wanted = words[1:] or names
+    if not words or any(name not in names for name in wanted):
+        sys.exit("usage: %s BUILD [CASE…] | --list" % sys.argv[0])
+    done = [tell(name, perform, words[0], name) for name in wanted]
+    sys.exit(1 if 1 in done else 0 if 0 in done else SKIPPED)
