@@ -18,6 +18,8 @@ enum rama_agent_events {
 };
 
 #define RAMA_AGENT_HOME "/var/lib/iorama" /* of --system */
+/* what an agent says of itself, once a second, in its spool */
+#define RAMA_AGENT_STATUS_FILE "status.json"
 
 struct rama_agent_options {
 	const char *sink; /* as on the command line; NULL with `system`: a store for each user */

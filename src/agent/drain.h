@@ -129,14 +129,6 @@ int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_s
 int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, bool end,
 			  struct rama_err *e);
 
-/* drain_block.c */
-int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
-			   struct rama_err *e);
-/* Takes events of a lane from `taken` on, at most `most` blocks; returns how many events, or
- * negative. */
-int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
-			      uint32_t lane, struct rama_err *e);
-
 /* key of the job whose segments are in this directory */
 void rama_agent_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir,
 			      const char *host);

@@ -128,7 +128,6 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid);
 bool rama_agent_round(struct rama_agent *a); /* true: something moved */
 void rama_agent_second(struct rama_agent *a);
 void rama_agent_leave(struct rama_agent *a, size_t i); /* lets go of a segment */
-struct rama_agent_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid);
 void rama_agent_drop_job(struct rama_agent *a, size_t i);
 
 /* odd.c */
@@ -160,8 +159,5 @@ void rama_agent_as_self(const struct rama_agent *a);
 
 /* finish.c: jobs that left their segments behind */
 void rama_agent_finish_jobs(struct rama_agent *a);
-
-/* status.c */
-int rama_agent_status(struct rama_agent *a, struct rama_err *e);
 
 #endif

@@ -43,7 +43,7 @@ bool rama_agent_post_has_room(struct rama_agent_post *p, size_t n);
 int rama_agent_post_send(struct rama_agent_post *p, const struct rama_wire_message *m,
 			 const char *job, uint64_t events, struct rama_err *e);
 
-/* ---- what had to be dropped: loss.c ---------------------------------------------------- */
+/* ---- what had to be dropped: loss.c ---------------------------------------------------------- */
 
 /* Events [from, until) of a lane are going to be dropped. After this they are counted, whatever
  * happens to the agent; done() is called when they have been given back, so that they are not
@@ -77,6 +77,5 @@ void rama_agent_post_state(struct rama_agent_post *p, struct rama_agent_post_sta
 /* events of a job that are in the spool; that were dropped */
 uint64_t rama_agent_post_waiting(struct rama_agent_post *p, const char *job);
 uint64_t rama_agent_post_lost(struct rama_agent_post *p, const char *job);
-const char *rama_agent_post_agent(const struct rama_agent_post *p); /* its name */
 
 #endif

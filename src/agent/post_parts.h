@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* post_parts.h: the way out from the inside; internal to post.c, send.c and
- * loss.c. */
+/* post_parts.h: the way out from the inside, for post.c and loss.c. */
 #ifndef RAMA_AGENT_POST_PARTS_H
 #define RAMA_AGENT_POST_PARTS_H
 
@@ -51,7 +50,6 @@ struct rama_agent_post {
 
 /* place of a job in p->job, made if need be; SIZE_MAX: no memory. With the mutex held. */
 size_t rama_agent_post_job(struct rama_agent_post *p, const char *key);
-void *rama_agent_post_thread(void *post);
 int rama_agent_losses_open(struct rama_agent_post *p, struct rama_err *e);
 void rama_agent_losses_close(struct rama_agent_post *p);
 

@@ -26,7 +26,7 @@
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-struct rama_agent_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid)
+static struct rama_agent_drain_job *job_in(struct rama_agent *a, const char *dir, uint32_t uid)
 {
 	struct rama_agent_drain_job *j;
 	struct rama_agent_user *u;
@@ -221,7 +221,7 @@ static void look_where(struct rama_agent *a, struct rama_agent_drain_seg *s, con
 	if (s->job->uid != uid || strcmp(s->path, path) == 0)
 		return;
 	dir_of(dir, sizeof(dir), path);
-	job = rama_agent_job(a, dir, uid);
+	job = job_in(a, dir, uid);
 	copy = strdup(path);
 	if (job == NULL || copy == NULL) {
 		free(copy);
@@ -302,7 +302,7 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 	    !rama_agent_may(a, uid, RAMA_AGENT_SHARE_SEGS))
 		return;
 	dir_of(dir, sizeof(dir), path);
-	job = rama_agent_job(a, dir, uid);
+	job = job_in(a, dir, uid);
 	if (job == NULL)
 		return;
 	rama_agent_as(a, uid);

@@ -2,9 +2,6 @@
 /* spool.c: files of some MiB, each named by the number of its first message. Appending is one
  * write at the known end of the last file; what is behind that end after a crash is cut off.
  * Files whose messages are all committed are removed whole. */
-#include "agent/spool_parts.h"
-#include "base/grow.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +16,169 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "agent/spool.h"
+#include "base/grow.h"
+
+#define SUFFIX ".spool"
+#define HEAD sizeof(struct rama_agent_spool_head)
+#define RECORD sizeof(struct rama_agent_spool_record)
+
+struct spool_file {
+	uint64_t first, next; /* numbers */
+	uint64_t size;	      /* bytes that are complete */
+};
+
+/* where the reader is */
+struct cursor {
+	int fd;
+	uint64_t file;	 /* `first` of the file that fd is */
+	uint64_t number; /* of the message at `at` */
+	uint64_t at;
+};
+
+struct rama_agent_spool {
+	int dir, lock;
+	char path[1024];
+	uint64_t limit, file_size;
+	void (*tell)(void *ctx, const char *line);
+	void *ctx;
+	pthread_mutex_t mutex; /* for all up to the cursor */
+	struct spool_file *file;
+	size_t n, room;
+	int active; /* descriptor of the last file, -1: the next message begins a new one */
+	uint64_t next, committed, bytes;
+	bool full, disk_full;
+	uint64_t unchecked; /* bytes written since the disk was last asked how full it is */
+	/* the reader's own */
+	struct cursor cursor;
+	unsigned char *buf;
+	size_t buf_room;
+	int mark; /* descriptor of the file that says what is committed */
+	unsigned mark_turn;
+};
+
+/* ---- reading: a cursor that mostly goes on from where it was --------------------------------- */
+
+#define READ_ABOUT (4u << 20)
+
+static void file_name(char to[40], uint64_t first)
+{
+	snprintf(to, 40, "%020llu" SUFFIX, (unsigned long long)first);
+}
+
+/* The file that has this number, or the first after it; a copy, since the list changes. */
+static bool file_of(struct rama_agent_spool *s, uint64_t number, struct spool_file *f)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&s->mutex);
+	for (size_t i = 0; i < s->n && !found; i++)
+		if (s->file[i].next > number && s->file[i].next > s->file[i].first) {
+			*f = s->file[i];
+			found = true;
+		}
+	pthread_mutex_unlock(&s->mutex);
+	return found;
+}
+
+static int read_record(struct rama_agent_spool *s, const struct spool_file *f,
+		       struct rama_agent_spool_record *r, struct rama_err *e)
+{
+	struct cursor *c = &s->cursor;
+
+	if (c->at + RECORD > f->size || pread(c->fd, r, RECORD, (off_t)c->at) != (ssize_t)RECORD ||
+	    !rama_agent_spool_record_good(r, f->size - c->at - RECORD) || r->number != c->number)
+		return rama_err_set(e, RAMA_ECORRUPT, "%s: message %llu is damaged", s->path,
+				    (unsigned long long)c->number);
+	return 0;
+}
+
+/* moves the cursor to that message of the file */
+static int seek(struct rama_agent_spool *s, const struct spool_file *f, uint64_t number,
+		struct rama_err *e)
+{
+	struct cursor *c = &s->cursor;
+	char name[40];
+
+	if (number < f->first)
+		number = f->first;
+	if (c->fd < 0 || c->file != f->first) {
+		if (c->fd >= 0)
+			close(c->fd);
+		file_name(name, f->first);
+		c->fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (c->fd < 0)
+			return rama_err_set(e, RAMA_EIO, "%s/%s: %s", s->path, name,
+					    strerror(errno));
+		c->file = f->first;
+		c->number = f->first;
+		c->at = HEAD;
+	}
+	if (number < c->number) {
+		c->number = f->first;
+		c->at = HEAD;
+	}
+	while (c->number < number) {
+		struct rama_agent_spool_record r = { 0 };
+
+		if (read_record(s, f, &r, e) != 0)
+			return RAMA_ECORRUPT;
+		c->at += RECORD + rama_agent_spool_padded(r.len);
+		c->number++;
+	}
+	return 0;
+}
+
+/* messages of one file from the cursor on, one behind the other into the buffer */
+static int read_some(struct rama_agent_spool *s, const struct spool_file *f,
+		     struct rama_bus_parcel *p, unsigned most, struct rama_err *e)
+{
+	struct cursor *c = &s->cursor;
+	size_t used = 0;
+	unsigned n = 0;
+
+	if (!RAMA_GROW(s->buf, s->buf_room, READ_ABOUT))
+		return rama_err_no_memory(e);
+	for (; n < most && c->number < f->next; n++) {
+		struct rama_agent_spool_record r = { 0 };
+
+		if (read_record(s, f, &r, e) != 0)
+			return RAMA_ECORRUPT;
+		if (n > 0 && used + r.len > s->buf_room)
+			break; /* the rest comes with the next call */
+		if (!RAMA_GROW(s->buf, s->buf_room, r.len))
+			return rama_err_no_memory(e);
+		if (pread(c->fd, s->buf + used, r.len, (off_t)(c->at + RECORD)) != (ssize_t)r.len)
+			return rama_err_set(e, RAMA_EIO, "%s: %s", s->path, strerror(errno));
+		p[n] = (struct rama_bus_parcel){ .number = r.number,
+						 .bytes = s->buf + used,
+						 .len = r.len };
+		used += r.len;
+		c->at += RECORD + rama_agent_spool_padded(r.len);
+		c->number++;
+	}
+	return (int)n;
+}
+
+int rama_agent_spool_read(struct rama_agent_spool *s, uint64_t from, struct rama_bus_parcel *p,
+			  unsigned most, struct rama_err *e)
+{
+	struct spool_file f;
+	int rc;
+
+	if (most == 0 || !file_of(s, from, &f))
+		return 0;
+	rc = seek(s, &f, from, e);
+	if (rc == 0)
+		rc = read_some(s, &f, p, most, e);
+	if (rc < 0 && s->cursor.fd >= 0) {
+		close(s->cursor.fd);
+		s->cursor.fd = -1;
+	}
+	return rc;
+}
+
+/* ---- appending ------------------------------------------------------------------------------- */
 
 #define FILE_MOST (4u << 20)
 #define FILE_LEAST (64u << 10)
@@ -70,8 +230,7 @@ static int write_mark(struct rama_agent_spool *s, struct rama_err *e)
 
 /* ---- what is there --------------------------------------------------------------------------- */
 
-static struct rama_agent_spool_file *add_file(struct rama_agent_spool *s,
-					      const struct rama_agent_spool_file *f)
+static struct spool_file *add_file(struct rama_agent_spool *s, const struct spool_file *f)
 {
 	if (!RAMA_GROW(s->file, s->room, s->n + 1))
 		return NULL;
@@ -81,7 +240,7 @@ static struct rama_agent_spool_file *add_file(struct rama_agent_spool *s,
 
 static int by_first(const void *a, const void *b)
 {
-	const struct rama_agent_spool_file *x = a, *y = b;
+	const struct spool_file *x = a, *y = b;
 
 	return x->first < y->first ? -1 : x->first > y->first;
 }
@@ -101,7 +260,7 @@ static int take_file(struct rama_agent_spool *s, const char *name, struct rama_e
 {
 	char path[1400], expected[40], line[128];
 	struct rama_agent_spool_scan scan;
-	struct rama_agent_spool_file f;
+	struct spool_file f;
 	struct rama_file file;
 	struct rama_err mine = { 0 };
 	int rc;
@@ -112,7 +271,7 @@ static int take_file(struct rama_agent_spool *s, const char *name, struct rama_e
 		return 0;
 	}
 	rc = rama_agent_spool_scan(&file.src, &scan, &mine);
-	rama_agent_spool_file_name(expected, scan.first);
+	file_name(expected, scan.first);
 	if (rc == 0 && strcmp(expected, name) != 0)
 		rc = rama_err_set(&mine, RAMA_ECORRUPT, "its name and its head do not fit");
 	if (rc == 0 && scan.damaged) {
@@ -127,9 +286,7 @@ static int take_file(struct rama_agent_spool *s, const char *name, struct rama_e
 		set_aside(s, name, mine.text);
 		return 0;
 	}
-	f = (struct rama_agent_spool_file){ .first = scan.first,
-					    .next = scan.next,
-					    .size = scan.end };
+	f = (struct spool_file){ .first = scan.first, .next = scan.next, .size = scan.end };
 	if (rc == 0 && add_file(s, &f) == NULL)
 		rc = rama_err_no_memory(&mine);
 	return rc == 0 ? 0 : rama_err_set(e, rc, "%s: %s", path, mine.text);
@@ -140,8 +297,8 @@ static bool is_ours(int dir, const char *name)
 	size_t n = strlen(name);
 	struct stat st;
 
-	return n == 20 + strlen(RAMA_AGENT_SPOOL_SUFFIX) && strspn(name, "0123456789") == 20 &&
-	       strcmp(name + 20, RAMA_AGENT_SPOOL_SUFFIX) == 0 &&
+	return n == 20 + strlen(SUFFIX) && strspn(name, "0123456789") == 20 &&
+	       strcmp(name + 20, SUFFIX) == 0 &&
 	       fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
@@ -149,7 +306,7 @@ static void remove_file(struct rama_agent_spool *s, size_t i)
 {
 	char name[40];
 
-	rama_agent_spool_file_name(name, s->file[i].first);
+	file_name(name, s->file[i].first);
 	unlinkat(s->dir, name, 0);
 	s->bytes -= s->file[i].size;
 	memmove(&s->file[i], &s->file[i + 1], (s->n - i - 1) * sizeof(s->file[0]));
@@ -331,8 +488,7 @@ bool rama_agent_spool_has_room(struct rama_agent_spool *s, size_t n)
 	bool yes;
 
 	pthread_mutex_lock(&s->mutex);
-	yes = fits(s, n + RAMA_AGENT_SPOOL_RECORD_SIZE + RAMA_AGENT_SPOOL_HEAD_SIZE + 8,
-		   s->limit / 16);
+	yes = fits(s, n + RECORD + HEAD + 8, s->limit / 16);
 	s->full = !yes;
 	pthread_mutex_unlock(&s->mutex);
 	return yes;
@@ -360,15 +516,13 @@ static int write_all(int fd, struct iovec *v, unsigned n, uint64_t at)
 
 static int new_file(struct rama_agent_spool *s, struct rama_err *e)
 {
-	struct rama_agent_spool_file f = { .first = s->next,
-					   .next = s->next,
-					   .size = RAMA_AGENT_SPOOL_HEAD_SIZE };
+	struct spool_file f = { .first = s->next, .next = s->next, .size = HEAD };
 	struct rama_agent_spool_head head = { .magic = RAMA_AGENT_SPOOL_MAGIC, .first = s->next };
-	struct iovec v = { &head, RAMA_AGENT_SPOOL_HEAD_SIZE };
+	struct iovec v = { &head, HEAD };
 	char name[40];
 	int wrong;
 
-	rama_agent_spool_file_name(name, s->next);
+	file_name(name, s->next);
 	if (s->active >= 0)
 		close(s->active);
 	s->active = openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -382,7 +536,7 @@ static int new_file(struct rama_agent_spool *s, struct rama_err *e)
 		return rama_err_set(e, RAMA_EIO, "%s/%s: %s", s->path, name,
 				    strerror(wrong != 0 ? wrong : ENOMEM));
 	}
-	s->bytes += RAMA_AGENT_SPOOL_HEAD_SIZE;
+	s->bytes += HEAD;
 	return 0;
 }
 
@@ -391,14 +545,14 @@ static int append(struct rama_agent_spool *s, const unsigned char *bytes, size_t
 {
 	static const unsigned char zero[8];
 	struct rama_agent_spool_record r;
-	struct iovec v[] = { { &r, RAMA_AGENT_SPOOL_RECORD_SIZE },
+	struct iovec v[] = { { &r, RECORD },
 			     { (void *)(uintptr_t)bytes, n },
 			     { (void *)(uintptr_t)zero, rama_agent_spool_padded(n) - n } };
-	uint64_t all = RAMA_AGENT_SPOOL_RECORD_SIZE + rama_agent_spool_padded(n);
-	struct rama_agent_spool_file *f;
+	uint64_t all = RECORD + rama_agent_spool_padded(n);
+	struct spool_file *f;
 	int wrong;
 
-	if (!fits(s, all + RAMA_AGENT_SPOOL_HEAD_SIZE, 0)) {
+	if (!fits(s, all + HEAD, 0)) {
 		s->full = true;
 		return rama_err_set(e, s->disk_full ? RAMA_EIO : RAMA_ELIMIT,
 				    s->disk_full ? "%s: the disk is full" : "%s: the spool is full",

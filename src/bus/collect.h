@@ -76,7 +76,7 @@ int rama_bus_collect_put(struct rama_bus_collect_store *s, struct rama_bus_colle
 			 struct rama_bus_collect_totals *t, struct rama_err *e);
 void rama_bus_collect_store_close(struct rama_bus_collect_store *s);
 
-/* ---- whom messages are from: collect_check.c ------------------------------------------------- */
+/* ---- whom messages are from ------------------------------------------------------------------ */
 
 /* iorama.<tag>.<uid>.<job>, or iorama.node.<host> */
 struct rama_bus_collect_subject {

@@ -47,12 +47,10 @@ int rama_bus_encoder_put(struct rama_bus_encoder *en, const struct rama_wire_mes
 void rama_bus_encoder_totals(const struct rama_bus_encoder *en, struct rama_bus_encoder_totals *t);
 
 /* All that it remembers, as bytes appended to *to, and back into an encoder that has just been
- * made. A load that fails leaves it empty. `rama_bus_encoder_changes` grows when there is
- * something new to save. */
+ * made. A load that fails leaves it empty. */
 int rama_bus_encoder_save(const struct rama_bus_encoder *en, struct rama_wire_bytes *to,
 			  struct rama_err *e);
 int rama_bus_encoder_load(struct rama_bus_encoder *en, const unsigned char *bytes, size_t n,
 			  struct rama_err *e);
-uint64_t rama_bus_encoder_changes(const struct rama_bus_encoder *en);
 
 #endif

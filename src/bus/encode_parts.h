@@ -79,8 +79,7 @@ struct rama_bus_encoder {
 	struct rama_map find; /* first half of a segment's key -> place in `process` + 1 */
 	struct rama_bus_enc_job **job;
 	size_t n_jobs, room_jobs;
-	uint64_t clock; /* messages so far */
-	uint64_t changes;
+	uint64_t clock;		      /* messages so far */
 	struct rama_bus_enc_seg *seg; /* accesses of the message being made */
 	unsigned n_segs;
 };
@@ -122,15 +121,6 @@ struct rama_bus_enc_event {
 	enum rama_bus_enc_layer layer;
 	enum rama_tab_opkind op; /* RAMA_TAB_OP_NOTHING: a name that is none of ours */
 };
-
-/* encode_own.c */
-void rama_bus_enc_own_header(const struct rama_bus_encoder *en, struct rama_out *out);
-void rama_bus_enc_own_event(struct rama_bus_encoder *en, const struct rama_bus_enc_event *x,
-			    struct rama_out *out);
-void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
-			      struct rama_out *out);
-void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_wire_msg_loss *m,
-			   struct rama_out *out);
 
 /* encode_connector.c */
 struct rama_bus_enc_seg {

@@ -66,7 +66,6 @@ int rama_bus_enc_take_names(struct rama_bus_encoder *en, const struct rama_wire_
 
 	for (uint32_t i = 0; i < m->n && rc >= 0; i++)
 		rc = add_name(j, m->name[i].record, m->name[i].path, m->name[i].len, e);
-	en->changes++;
 	return rc;
 }
 
@@ -256,7 +255,6 @@ int rama_bus_enc_take_process(struct rama_bus_encoder *en, const struct rama_wir
 	if (rc < 0 || (rc = set_process(p, m, e)) < 0)
 		return rc;
 	p->told = true;
-	en->changes++;
 	rama_bus_enc_end_if_done(en, p);
 	return 0;
 }

@@ -497,8 +497,10 @@ bool rama_cap_memory_next(uintptr_t after, uintptr_t *from, uintptr_t *to)
 		offer(&r, (const void *)own[i].at, own[i].n);
 	offer(&r, spare, PAGE);
 #ifndef RAMA_STATIC_WRAP
-	/* the library itself; linked in, it is part of the program */
-	extern const char __ehdr_start[], _end[];
+	/* The library itself; linked in, it is part of the program. Hidden: a program that shows
+	 * its names to libraries (-rdynamic) shows its own _end too. */
+	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+	extern const char _end[] __attribute__((visibility("hidden")));
 	offer(&r, (const void *)((uintptr_t)__ehdr_start & ~(uintptr_t)(PAGE - 1)),
 	      (((uintptr_t)_end + PAGE - 1) & ~(uintptr_t)(PAGE - 1)) -
 		      ((uintptr_t)__ehdr_start & ~(uintptr_t)(PAGE - 1)));

@@ -18,7 +18,6 @@
 #include "config/text.h"
 #include "agent/agent.h"
 #include "bus/sink.h"
-#include "agent/status.h"
 
 #define DIRS_MOST 64
 

@@ -81,5 +81,4 @@ size_t rama_emu_config_items(const struct rama_emu_config *c, enum rama_emu_para
 int64_t rama_emu_config_item_size(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
 				  int64_t otherwise);
 
-
 #endif

@@ -276,8 +276,9 @@ static int move(struct runner *r, const struct rama_emu_step *step)
 			r->opt->tick(r->opt->tick_ctx);
 	}
 	s->busy = g->reap != NULL;
-	rc = s->read ? g->read(u->handle, s->buf, (size_t)s->length, s->offset, s, r->e)
-		     : g->write(u->handle, s->buf, (size_t)s->length, s->offset, s, r->e);
+	rc = g->move(u->handle,
+		     (struct rama_emu_request){ s->buf, (size_t)s->length, s->offset, !s->read, s },
+		     r->e);
 	if (rc == 0 && g->reap == NULL)
 		finish_at(r, s, start, rama_now());
 	return rc;

@@ -286,8 +286,9 @@ int rama_index_indexed_file(struct rama_index_indexed *x, const char *path, cons
 	return rc != 0 ? rc : read_log(x, &x->memory, key, opt, e);
 }
 
-int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_wire_msg_log *m,
-			     const struct rama_index_options *opt, struct rama_err *e)
+/* The bytes must stay until fini. */
+static int indexed_bytes(struct rama_index_indexed *x, const struct rama_wire_msg_log *m,
+			 const struct rama_index_options *opt, struct rama_err *e)
 {
 	*x = (struct rama_index_indexed){ .file.fd = -1,
 					  .row.path = m->name[0] == '/' ? m->name : "",
@@ -336,7 +337,7 @@ static int index_one(struct rama_store *s, const struct rama_wire_msg_log *m, co
 		free(x);
 		return rama_err_set(e, rc, "%s", rama_err_text(rc));
 	}
-	rc = m != NULL ? rama_index_indexed_bytes(x, m, &opt, e)
+	rc = m != NULL ? indexed_bytes(x, m, &opt, e)
 		       : rama_index_indexed_file(x, path, key, &opt, e);
 	if (rc == 0)
 		rc = rama_index_indexed_put(s, x, e);

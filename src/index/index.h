@@ -47,9 +47,6 @@ struct rama_index_indexed {
  * fini in any case. */
 int rama_index_indexed_file(struct rama_index_indexed *x, const char *path, const char *key,
 			    const struct rama_index_options *opt, struct rama_err *e);
-/* The bytes must stay until fini. */
-int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_wire_msg_log *m,
-			     const struct rama_index_options *opt, struct rama_err *e);
 int rama_index_indexed_put(struct rama_store *s, struct rama_index_indexed *x, struct rama_err *e);
 void rama_index_indexed_fini(struct rama_index_indexed *x);
 

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/status.h"
 #include "base/now.h"
 #include "config/value.h"
 #include "gather/pack.h"

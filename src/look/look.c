@@ -327,6 +327,33 @@ static int index_known(struct rama_look_state_all *all)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
+static bool is_alive(const char *proc, int64_t pid, uint64_t start)
+{
+	char path[512], line[1024], *p, state;
+	unsigned long long began;
+	ssize_t n;
+	int fd;
+
+	if (pid <= 0 ||
+	    snprintf(path, sizeof(path), "%s/%lld/stat", proc, (long long)pid) >= (int)sizeof(path))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, line, sizeof(line) - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	/* its name may hold anything: fields are counted from the last parenthesis on */
+	p = strrchr(line, ')');
+	if (p == NULL || sscanf(p + 1, " %c", &state) != 1)
+		return false;
+	for (unsigned field = 2; field < 22 && p != NULL; field++)
+		p = strchr(p + 1, ' ');
+	if (p == NULL ||
+	    sscanf(p, " %llu", &began) != 1) // NOLINT(cert-err34-c): a line of the kernel
+		return false;
+	return began == start && state != 'Z' && state != 'X';
+}
+
 static enum rama_look_state state_of(const struct rama_look_state_all *all,
 				     struct rama_look_found *f)
 {
@@ -344,7 +371,7 @@ static enum rama_look_state state_of(const struct rama_look_state_all *all,
 		break;
 	}
 	/* who moved lives; of processes elsewhere it cannot be known */
-	if (f->p.here && !f->seg.moved && rama_look_alive(all->o.proc, f->p.pid, f->pid_start) == 0)
+	if (f->p.here && !f->seg.moved && !is_alive(all->o.proc, f->p.pid, f->pid_start))
 		return RAMA_LOOK_KILLED;
 	if (rama_seg_mapped_gone(&f->seg.map) || (!f->p.here && !f->there))
 		return RAMA_LOOK_KILLED;

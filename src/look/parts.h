@@ -12,7 +12,7 @@
 #define RAMA_LOOK_PROCESSES 65536 /* more are not looked at */
 #define RAMA_LOOK_SECOND 1000000000ull
 
-/* ---- figures of a slot: io.c ------------------------------------------------------------ */
+/* ---- figures of a slot: io.c ----------------------------------------------------------------- */
 
 struct rama_look_kind {
 	uint8_t layer;	/* of rama_look_layer_name; RAMA_LOOK_LAYERS: has no figures */
@@ -30,7 +30,7 @@ void rama_look_io_gain(struct rama_look_io *gain, const struct rama_look_io *now
 		       const struct rama_look_io *before);
 enum rama_look_class rama_look_class(unsigned fn);
 
-/* ---- a segment: seg.c ------------------------------------------------------------------- */
+/* ---- a segment: seg.c ------------------------------------------------------------------------ */
 
 struct rama_look_slot {
 	uint64_t id; /* of its record */
@@ -76,7 +76,7 @@ int rama_look_seg_read(struct rama_look_process *p, const struct rama_look_now *
 void rama_look_seg_name(struct rama_look_seg *g, uint32_t number, char *to, size_t room);
 void rama_look_seg_close(struct rama_look_seg *g);
 
-/* ---- what is known from look to look: look.c, jobs.c ------------------------------------ */
+/* ---- what is known from look to look: look.c, jobs.c ----------------------------------------- */
 
 /* a segment that was found: its process, and where it is kept */
 struct rama_look_found {
@@ -129,12 +129,5 @@ static inline bool rama_look_runs(const struct rama_look_process *p)
 /* All jobs, of the processes as they were read. 0 or RAMA_EMEMORY. */
 int rama_look_jobs(struct rama_look *l);
 void rama_look_job_free(struct rama_look_job *j);
-
-/* ---- processes of the machine: proc.c --------------------------------------------------- */
-
-/* 1 it runs, 0 not */
-int rama_look_alive(const char *proc, int64_t pid, uint64_t start);
-/* what a descriptor of a process is: false if it cannot be known */
-bool rama_look_descriptor(const char *proc, int64_t pid, int fd, char *to, size_t room);
 
 #endif

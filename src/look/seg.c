@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/grow.h"
 #include "look/parts.h"
@@ -156,6 +157,20 @@ static bool is_file(const char *name)
 	       (strncmp(name, "/dev/", 5) != 0 || strncmp(name, "/dev/shm/", 9) == 0);
 }
 
+/* what a descriptor of a process is: false if it cannot be known */
+static bool read_descriptor(const char *proc, int64_t pid, int fd, char *to, size_t room)
+{
+	char path[512];
+	ssize_t n;
+
+	if (snprintf(path, sizeof(path), "%s/%lld/fd/%d", proc, (long long)pid, fd) >=
+	    (int)sizeof(path))
+		return false;
+	n = readlink(path, to, room - 1);
+	to[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
 static void ask_name(const struct rama_look_process *p, struct rama_look_lane *l, int fd,
 		     const char *proc)
 {
@@ -164,7 +179,7 @@ static void ask_name(const struct rama_look_process *p, struct rama_look_lane *l
 
 	l->known = true;
 	l->name[0] = '\0';
-	if (!rama_look_descriptor(proc, p->pid, fd, link, sizeof(link)))
+	if (!read_descriptor(proc, p->pid, fd, link, sizeof(link)))
 		return;
 	l->file = is_file(link);
 	n = strlen(link);

@@ -101,8 +101,6 @@ static inline struct rama_store_cell rama_store_cell_when(int64_t ns)
 
 /* text of somewhere, as the databases take it: UTF-8 without NUL */
 struct rama_store_cell rama_store_cell_clean(struct rama_store *s, const char *text, size_t n);
-bool rama_store_utf8_clean(const char *s, size_t n);
-size_t rama_store_utf8_copy(char *to, const char *s, size_t n); /* room for 3 * n */
 
 /* Sums stop here, so that no message, however wrong, makes one that a database cannot hold: two
  * of them still fit an integer. */
@@ -195,26 +193,15 @@ int rama_store_blocks_next(struct rama_store_blocks *b, const struct rama_store_
 int rama_store_process_get(struct rama_store *s, const struct rama_wire_segment_key *segment,
 			   const char *job, int64_t rank, struct rama_store_process **p,
 			   struct rama_err *e);
-int rama_store_process_put(struct rama_store *s, const struct rama_wire_msg_process *m,
-			   struct rama_err *e);
 /* It was seen at that time, by what is being put. */
 void rama_store_process_seen(struct rama_store *s, struct rama_store_process *p, int64_t t);
 int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job,
 			    int64_t rank, struct rama_err *e);
 
-/* counters of a process: gains, and what they stand at */
-int rama_store_activity_put(struct rama_store *s, const struct rama_wire_msg_activity *m,
-			    struct rama_err *e);
-int rama_store_counters_take(struct rama_store *s, const struct rama_wire_msg_counters *m,
-			     struct rama_err *e);
-
 /* Events of a block, those that are not there yet. bytes: its packed form, or NULL. */
 int rama_store_events_put(struct rama_store *s, struct rama_wire_block *b,
 			  const unsigned char *bytes, size_t n, uint64_t *stored,
 			  struct rama_err *e);
-/* sums per second of its events, added to those that are there */
-int rama_store_rollups_put(struct rama_store *s, const struct rama_store_process *p,
-			   const struct rama_wire_block *b, struct rama_err *e);
 int64_t rama_store_second_of(int64_t ns);
 int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_wire_msg_name *name,
 			 size_t n, struct rama_err *e);

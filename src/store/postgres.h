@@ -99,8 +99,6 @@ int rama_store_pg_run(void *handle, const char *sql, int once, const struct rama
 int rama_store_pg_send(struct rama_store_pg *db, const char *sql, struct rama_err *e);
 /* Waits for all that was sent; the first error of it. */
 int rama_store_pg_settle(struct rama_store_pg *db, struct rama_err *e);
-/* Reads, whatever it is, up to the end of the pipeline that was asked for last. */
-void rama_store_pg_drain(struct rama_store_pg *db);
 void rama_store_pg_forget_statements(struct rama_store_pg *db, bool for_good);
 
 /* ---- postgres_cells.c: arguments as libpq takes them, rows as the store gives them */

@@ -44,7 +44,8 @@ static PGresult *next_result(struct rama_store_pg *db)
 	return r;
 }
 
-void rama_store_pg_drain(struct rama_store_pg *db)
+/* Reads, whatever it is, up to the end of the pipeline that was asked for last. */
+static void pg_drain(struct rama_store_pg *db)
 {
 	PGresult *r;
 
@@ -93,7 +94,7 @@ int rama_store_pg_settle(struct rama_store_pg *db, struct rama_err *e)
 	db->unread = 0;
 	if (rc == 0)
 		rc = read_unread(db, n, e);
-	rama_store_pg_drain(db);
+	pg_drain(db);
 	return rc;
 }
 
@@ -248,7 +249,7 @@ static int prepare(struct rama_store_pg *db, struct rama_store_pg_statement *st,
 		rc = r == NULL || bad(r) ? rama_store_pg_fail(db, r, e) : learn_types(st, r, e);
 	}
 	PQclear(r);
-	rama_store_pg_drain(db);
+	pg_drain(db);
 	return rc;
 }
 
@@ -266,13 +267,13 @@ static int read_ahead(struct rama_store_pg *db, struct rama_err *e)
 	while ((r = PQgetResult(db->conn)) != NULL) {
 		if (!RAMA_GROW(rows->kept, rows->room, rows->n + 1)) {
 			PQclear(r);
-			rama_store_pg_drain(db);
+			pg_drain(db);
 			rows->whole = true;
 			return rama_err_no_memory(e);
 		}
 		rows->kept[rows->n++] = r;
 	}
-	rama_store_pg_drain(db);
+	pg_drain(db);
 	rows->whole = true;
 	return 0;
 }
@@ -321,7 +322,7 @@ static int read_rows(struct rama_store_pg *db, const struct question *q, bool st
 	if (answer != 0 && stop && !rows.whole)
 		stop_server(db);
 	if (!rows.whole)
-		rama_store_pg_drain(db);
+		pg_drain(db);
 	while (rows.at < rows.n)
 		PQclear(rows.kept[rows.at++]);
 	free((void *)rows.kept);
@@ -359,7 +360,7 @@ static int read_answer(struct rama_store_pg *db, const struct question *q, unsig
 		rc = read_unread(db, unread, e);
 	if (rc == 0)
 		rc = read_rows(db, q, stop, e);
-	rama_store_pg_drain(db);
+	pg_drain(db);
 	return rc;
 }
 

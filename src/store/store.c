@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* store.c: opening a store, its schema, batches, plain statements. */
+/* store.c: opening a store, its schema, batches, plain statements; texts as databases take them;
+ * jobs found by what people call them, their logs, their events. */
 #include "store/store.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/parts.h"
+#include "store/walk.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
@@ -276,4 +279,159 @@ void rama_store_rollback(struct rama_store *s)
 bool rama_store_temporary(const struct rama_store *s)
 {
 	return s->ops->temporary(s->db);
+}
+
+/* ---- texts: names of files are bytes, text in a database is UTF-8 ---------------------------- */
+
+/* length of the character at s, 0: it is none (overlong forms, surrogates and NUL are none) */
+static unsigned length_of(const unsigned char *s, size_t n)
+{
+	unsigned c = s[0], len = c < 0x80 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+
+	if (c == 0 || (c >= 0x80 && c < 0xc2) || c > 0xf4 || len > n)
+		return 0;
+	for (unsigned i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xed && s[1] > 0x9f) ||
+	    (c == 0xf0 && s[1] < 0x90) || (c == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+static bool utf8_clean(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		unsigned len = length_of((const unsigned char *)s + i, n - i);
+
+		if (len == 0)
+			return false;
+		i += len;
+	}
+	return true;
+}
+
+/* room for 3 * n */
+static size_t utf8_copy(char *to, const char *s, size_t n)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < n;) {
+		unsigned len = length_of((const unsigned char *)s + i, n - i);
+
+		if (len == 0) {
+			memcpy(to + at, "\xef\xbf\xbd", 3);
+			at += 3;
+			i++;
+		} else {
+			memcpy(to + at, s + i, len);
+			at += len;
+			i += len;
+		}
+	}
+	return at;
+}
+
+struct rama_store_cell rama_store_cell_clean(struct rama_store *s, const char *text, size_t n)
+{
+	char *copy;
+
+	if (utf8_clean(text, n))
+		return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT,
+						 .text = text,
+						 .len = n };
+	copy = n < SIZE_MAX / 4 ? rama_arena_alloc(&s->text, 3 * n + 1) : NULL;
+	if (copy == NULL) /* a name that cannot be kept; the record's number stays */
+		return rama_store_cell_t("");
+	n = utf8_copy(copy, text, n);
+	copy[n] = '\0';
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = copy, .len = n };
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+int rama_store_events(struct rama_store *s, const struct rama_store_event_filter *f,
+		      rama_store_event_fn fn, void *ctx, struct rama_err *e)
+{
+	struct rama_store_stored_event ev;
+	struct rama_store_event_walk *w = NULL;
+	int rc = rama_store_event_walk_open(&w, s->ops, s->db, f, e);
+
+	while (rc == 0 && (rc = rama_store_event_walk_next(w, &ev, e)) > 0)
+		rc = fn(ctx, &ev, e);
+	rama_store_event_walk_close(w);
+	return rc < 0 ? rc : 0;
+}
+
+/* all digits: a number of the store, else of the batch system */
+static bool number_of(const char *word, int64_t *v)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtoll(word, &end, 10);
+	return word[0] >= '0' && word[0] <= '9' && *end == '\0' && errno == 0;
+}
+
+int rama_store_find_job(struct rama_store *s, const char *word, int64_t *job, struct rama_err *e)
+{
+	static const char last[] = "SELECT number FROM jobs WHERE start_ns IS NOT NULL ORDER BY "
+				   "start_ns DESC, number DESC LIMIT 1";
+	static const char by_key[] = "SELECT number FROM jobs WHERE key = $1";
+	static const char by_number[] = "SELECT number FROM jobs WHERE number = $1";
+	static const char by_jobid[] = "SELECT number FROM jobs WHERE jobid = $1 ORDER BY start_ns "
+				       "DESC, number DESC LIMIT 1";
+	int64_t v;
+	int rc = 0;
+
+	if (strcmp(word, "last") == 0) {
+		rc = rama_store_ints(s, last, NULL, 0, job, 1, e);
+		if (rc == 0)
+			return rama_err_set(e, RAMA_EMISSING, "the store has no jobs yet");
+	} else if (number_of(word, &v)) {
+		rc = rama_store_ints(s, by_number, ARGS(I(v)), job, 1, e);
+		if (rc == 0)
+			rc = rama_store_ints(s, by_jobid, ARGS(I(v)), job, 1, e);
+	} else if (utf8_clean(word, strlen(word))) {
+		rc = rama_store_ints(s, by_key, ARGS(rama_store_cell_t(word)), job, 1, e);
+	}
+	if (rc == 0)
+		return rama_err_set(e, RAMA_EMISSING,
+				    "no job %.200s in the store; iorama jobs lists them", word);
+	return rc < 0 ? rc : 0;
+}
+
+struct bytes {
+	unsigned char *b;
+	size_t n;
+};
+
+static int take_bytes(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	const struct rama_store_cell *c = &row->cell[0];
+	struct bytes *to = ctx;
+
+	if (c->type != RAMA_STORE_CELL_BYTES)
+		return 1;
+	to->b = malloc(c->len + 1);
+	if (to->b == NULL)
+		return rama_err_no_memory(e);
+	memcpy(to->b, c->text, c->len);
+	to->n = c->len;
+	return 1;
+}
+
+int rama_store_log_bytes(struct rama_store *s, int64_t job, unsigned char **bytes, size_t *n,
+			 struct rama_err *e)
+{
+	static const char sql[] = "SELECT body FROM logs WHERE job = $1";
+	struct bytes to = { 0 };
+	int rc = rama_store_rows(s, sql, ARGS(I(job)), take_bytes, &to, e);
+
+	if (rc == 0 && to.b == NULL)
+		return rama_err_set(e, RAMA_EMISSING, "the store has no log of job %lld",
+				    (long long)job);
+	*bytes = to.b;
+	*n = to.n;
+	return rc;
 }

@@ -60,7 +60,8 @@ bool rama_wire_what_valid(const struct rama_wire_what *w)
 	return true;
 }
 
-struct rama_wire_columns *rama_wire_block_columns(struct rama_wire_block_packer *p)
+/* the packer's columns, made if need be; NULL: no memory */
+static struct rama_wire_columns *block_columns(struct rama_wire_block_packer *p)
 {
 	struct rama_wire_columns *c = (struct rama_wire_columns *)(void *)p->buf;
 
@@ -141,7 +142,7 @@ static size_t put_head(unsigned char *to, const struct rama_wire_block *b, const
 int64_t rama_wire_block_pack(struct rama_wire_block_packer *p, struct rama_wire_block *b,
 			     unsigned char *to, size_t room, struct rama_err *e)
 {
-	struct rama_wire_columns *c = rama_wire_block_columns(p);
+	struct rama_wire_columns *c = block_columns(p);
 	struct head h = { .flags = RAMA_WIRE_BLOCK_DEFLATED };
 	unsigned char *body;
 	int rc = check(b, e);
@@ -256,7 +257,7 @@ int rama_wire_block_head(struct rama_wire_block *b, const unsigned char *bytes, 
 int rama_wire_block_unpack(struct rama_wire_block_packer *p, struct rama_wire_block *b,
 			   const unsigned char *bytes, size_t n, struct rama_err *e)
 {
-	struct rama_wire_columns *c = rama_wire_block_columns(p);
+	struct rama_wire_columns *c = block_columns(p);
 	struct head h;
 	int rc = rama_wire_block_head(b, bytes, n, e);
 

@@ -67,9 +67,6 @@ struct rama_wire_columns {
 	unsigned char body[RAMA_WIRE_BODY_ROOM(RAMA_WIRE_BLOCK_EVENTS, RAMA_WIRE_BLOCK_WHATS)];
 };
 
-/* the packer's columns, made if need be; NULL: no memory */
-struct rama_wire_columns *rama_wire_block_columns(struct rama_wire_block_packer *p);
-
 /* Events of a block into columns and those into c->body; returns its bytes. The block was
  * checked. Fills t0 and t1. */
 size_t rama_wire_columns_pack(struct rama_wire_columns *c, struct rama_wire_block *b);

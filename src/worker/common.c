@@ -36,22 +36,6 @@ void rama_worker_no_info(MPI_Info *info)
 		MPI_Info_free(info);
 }
 
-int rama_worker_error(const struct rama_emu_handle *h, const char *what, int64_t off, int code,
-		      struct rama_err *e)
-{
-	char text[MPI_MAX_ERROR_STRING + 1] = "", place[48] = "";
-	int n = 0;
-
-	if (MPI_Error_string(code, text, &n) != MPI_SUCCESS || n == 0)
-		snprintf(text, sizeof(text), "error %d of MPI", code);
-	for (char *p = text; *p != '\0'; p++) /* some MPIs tell a story in several lines */
-		if (*p == '\n')
-			*p = ' ';
-	if (off >= 0)
-		snprintf(place, sizeof(place), " at %lld", (long long)off);
-	return rama_err_set(e, RAMA_EIO, "%s: %s%s: %.300s", h->path, what, place, text);
-}
-
 int rama_worker_exists(const struct rama_emu_handle *h)
 {
 	MPI_Comm comm = rama_worker_comm(h);

@@ -137,40 +137,25 @@ static int select_bytes(const struct file *f, hsize_t from, hsize_t n, hid_t *th
 	return H5Sselect_none(*there) < 0 || H5Sselect_none(*here) < 0 ? -1 : 0;
 }
 
-static int move(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, bool write,
-		struct rama_err *e)
+static int hdf5_move(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e)
 {
 	struct file *f = h->state;
 	hid_t there, here;
 	herr_t rc;
 
-	if ((hsize_t)off + n > f->size)
+	if ((hsize_t)q.off + q.n > f->size)
 		return rama_err_set(e, RAMA_ETRUNC, "%s: the dataset ends at %llu, before %llu",
 				    h->path, (unsigned long long)f->size,
-				    (unsigned long long)off + n);
-	rc = select_bytes(f, (hsize_t)off, n, &there, &here);
+				    (unsigned long long)q.off + q.n);
+	rc = select_bytes(f, (hsize_t)q.off, q.n, &there, &here);
 	if (rc == 0)
-		rc = write ? H5Dwrite(f->data, H5T_NATIVE_UINT8, here, there, f->how, buf)
-			   : H5Dread(f->data, H5T_NATIVE_UINT8, here, there, f->how, buf);
+		rc = q.write ? H5Dwrite(f->data, H5T_NATIVE_UINT8, here, there, f->how, q.buf)
+			     : H5Dread(f->data, H5T_NATIVE_UINT8, here, there, f->how, q.buf);
 	if (rc < 0)
-		rc = failed(h, write ? "write" : "read", off, e);
+		rc = failed(h, q.write ? "write" : "read", q.off, e);
 	H5Sclose(there);
 	H5Sclose(here);
 	return rc;
-}
-
-static int hdf5_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-		      struct rama_err *e)
-{
-	(void)tag;
-	return move(h, (void *)buf, n, off, true, e);
-}
-
-static int hdf5_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		     struct rama_err *e)
-{
-	(void)tag;
-	return move(h, buf, n, off, false, e);
 }
 
 static int hdf5_sync(struct rama_emu_handle *h, struct rama_err *e)
@@ -202,8 +187,7 @@ const struct rama_emu_engine rama_worker_engine_hdf5 = {
 	.needs_mpi = true,
 	.container = true,
 	.open = hdf5_open,
-	.write = hdf5_write,
-	.read = hdf5_read,
+	.move = hdf5_move,
 	.sync = hdf5_sync,
 	.close = hdf5_close,
 };

@@ -2,6 +2,7 @@
 /* engine_mpiio.c: MPI-IO with explicit offsets: collective, independent, or non-blocking with
  * --depth requests at a time. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "emulate/team/team.h"
@@ -10,11 +11,8 @@
 #define CHUNK (1 << 20) /* bytes of the units that requests beyond INT_MAX are counted in */
 
 struct request {
-	void *tag;
+	struct rama_emu_request q;
 	double start, seconds;
-	size_t n;
-	int64_t off;
-	bool write;
 	bool done; /* only to be told */
 };
 
@@ -25,6 +23,23 @@ struct file {
 	MPI_Request *waiting; /* depth of them, those that fly first */
 	struct request *request;
 };
+
+/* "PATH: WHAT at OFFSET: words of MPI" */
+static int failed(const struct rama_emu_handle *h, const char *what, int64_t off, int code,
+		  struct rama_err *e)
+{
+	char text[MPI_MAX_ERROR_STRING + 1] = "", place[48] = "";
+	int n = 0;
+
+	if (MPI_Error_string(code, text, &n) != MPI_SUCCESS || n == 0)
+		snprintf(text, sizeof(text), "error %d of MPI", code);
+	for (char *p = text; *p != '\0'; p++) /* some MPIs tell a story in several lines */
+		if (*p == '\n')
+			*p = ' ';
+	if (off >= 0)
+		snprintf(place, sizeof(place), " at %lld", (long long)off);
+	return rama_err_set(e, RAMA_EIO, "%s: %s%s: %.300s", h->path, what, place, text);
+}
 
 /* ---- types for many bytes ------------------------------------------------------------------- */
 
@@ -99,7 +114,7 @@ static int mpiio_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 		if (rc == MPI_SUCCESS && flags & RAMA_EMU_OPEN_TRUNCATE)
 			rc = MPI_File_set_size(f->f, 0);
 		if (rc != MPI_SUCCESS)
-			rc = rama_worker_error(h, "open", -1, rc, e);
+			rc = failed(h, "open", -1, rc, e);
 	}
 	rama_worker_no_info(&info);
 	if (rc != 0)
@@ -112,14 +127,14 @@ static int mpiio_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 /* ---- requests ------------------------------------------------------------------------------- */
 
 /* A transfer that ended short has no error of its own. */
-static int check(struct rama_emu_handle *h, const struct request *q, int rc, MPI_Status *status,
-		 struct rama_err *e)
+static int check(struct rama_emu_handle *h, const struct rama_emu_request *q, int rc,
+		 MPI_Status *status, struct rama_err *e)
 {
 	const char *what = q->write ? "write" : "read";
 	MPI_Count got = 0;
 
 	if (rc != MPI_SUCCESS)
-		return rama_worker_error(h, what, q->off, rc, e);
+		return failed(h, what, q->off, rc, e);
 	MPI_Get_elements_x(status, MPI_BYTE, &got);
 	if ((size_t)got == q->n)
 		return 0;
@@ -129,29 +144,30 @@ static int check(struct rama_emu_handle *h, const struct request *q, int rc, MPI
 }
 
 /* what is not waited for: collective and independent calls, empty requests */
-static int move_now(struct rama_emu_handle *h, struct request *q, void *buf, struct rama_err *e)
+static int move_now(struct rama_emu_handle *h, struct request *x, struct rama_err *e)
 {
+	const struct rama_emu_request *q = &x->q;
 	struct file *f = h->state;
 	MPI_Datatype type;
 	MPI_Status status;
 	int count, rc = type_for(q->n, &type, &count);
 
 	if (rc != MPI_SUCCESS)
-		return rama_worker_error(h, "type", q->off, rc, e);
+		return failed(h, "type", q->off, rc, e);
 	if (f->collective)
-		rc = q->write ? MPI_File_write_at_all(f->f, q->off, buf, count, type, &status)
-			      : MPI_File_read_at_all(f->f, q->off, buf, count, type, &status);
+		rc = q->write ? MPI_File_write_at_all(f->f, q->off, q->buf, count, type, &status)
+			      : MPI_File_read_at_all(f->f, q->off, q->buf, count, type, &status);
 	else if (q->n > 0)
-		rc = q->write ? MPI_File_write_at(f->f, q->off, buf, count, type, &status)
-			      : MPI_File_read_at(f->f, q->off, buf, count, type, &status);
+		rc = q->write ? MPI_File_write_at(f->f, q->off, q->buf, count, type, &status)
+			      : MPI_File_read_at(f->f, q->off, q->buf, count, type, &status);
 	drop_type(&type);
-	q->done = true;
-	q->seconds = rama_now() - q->start;
+	x->done = true;
+	x->seconds = rama_now() - x->start;
 	f->waiting[f->flying] = MPI_REQUEST_NULL;
 	return q->n > 0 || rc != MPI_SUCCESS ? check(h, q, rc, &status, e) : 0;
 }
 
-static int begin(struct rama_emu_handle *h, struct request *q, void *buf, struct rama_err *e)
+static int begin(struct rama_emu_handle *h, const struct rama_emu_request *q, struct rama_err *e)
 {
 	struct file *f = h->state;
 	MPI_Request *r = &f->waiting[f->flying];
@@ -159,42 +175,26 @@ static int begin(struct rama_emu_handle *h, struct request *q, void *buf, struct
 	int count, rc = type_for(q->n, &type, &count);
 
 	if (rc == MPI_SUCCESS)
-		rc = q->write ? MPI_File_iwrite_at(f->f, q->off, buf, count, type, r)
-			      : MPI_File_iread_at(f->f, q->off, buf, count, type, r);
+		rc = q->write ? MPI_File_iwrite_at(f->f, q->off, q->buf, count, type, r)
+			      : MPI_File_iread_at(f->f, q->off, q->buf, count, type, r);
 	if (rc != MPI_SUCCESS)
-		return rama_worker_error(h, q->write ? "write" : "read", q->off, rc, e);
+		return failed(h, q->write ? "write" : "read", q->off, rc, e);
 	drop_type(&type);
 	return 0;
 }
 
-static int move(struct rama_emu_handle *h, struct request *q, void *buf, struct rama_err *e)
+static int mpiio_move(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e)
 {
+	struct request x = { .q = q, .start = rama_now() };
 	struct file *f = h->state;
 	int rc;
 
 	if (f->flying == f->depth)
 		return rama_err_set(e, RAMA_EIO, "%s: more requests than --depth", h->path);
-	q->start = rama_now();
-	rc = f->nonblocking && q->n > 0 ? begin(h, q, buf, e) : move_now(h, q, buf, e);
+	rc = f->nonblocking && q.n > 0 ? begin(h, &q, e) : move_now(h, &x, e);
 	if (rc == 0)
-		f->request[f->flying++] = *q;
+		f->request[f->flying++] = x;
 	return rc;
-}
-
-static int mpiio_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-		       struct rama_err *e)
-{
-	struct request q = { .tag = tag, .n = n, .off = off, .write = true };
-
-	return move(h, &q, (void *)buf, e);
-}
-
-static int mpiio_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		      struct rama_err *e)
-{
-	struct request q = { .tag = tag, .n = n, .off = off };
-
-	return move(h, &q, buf, e);
 }
 
 /* index of one that ended, or an error */
@@ -208,7 +208,7 @@ static int wait_one(struct rama_emu_handle *h, MPI_Status *status, struct rama_e
 			return (int)k;
 	rc = MPI_Waitany((int)f->flying, f->waiting, &i, status);
 	if (rc != MPI_SUCCESS || i == MPI_UNDEFINED)
-		return rama_worker_error(h, "wait", -1, rc, e);
+		return failed(h, "wait", -1, rc, e);
 	f->request[i].seconds = rama_now() - f->request[i].start;
 	return i;
 }
@@ -226,19 +226,19 @@ static int mpiio_reap(struct rama_emu_handle *h, unsigned left,
 
 	while (f->flying > left || some_done(f)) {
 		MPI_Status status;
-		struct request q;
+		struct request x;
 		int i = wait_one(h, &status, e), rc;
 
 		if (i < 0)
 			return i;
-		q = f->request[i];
+		x = f->request[i];
 		f->request[i] = f->request[--f->flying];
 		f->waiting[i] = f->waiting[f->flying];
-		rc = q.done ? 0 : check(h, &q, MPI_SUCCESS, &status, e);
+		rc = x.done ? 0 : check(h, &x.q, MPI_SUCCESS, &status, e);
 		if (rc != 0)
 			return rc;
 		if (done != NULL)
-			done(ctx, q.tag, q.seconds);
+			done(ctx, x.q.tag, x.seconds);
 	}
 	return 0;
 }
@@ -250,7 +250,7 @@ static int mpiio_sync(struct rama_emu_handle *h, struct rama_err *e)
 	struct file *f = h->state;
 	int rc = MPI_File_sync(f->f);
 
-	return rc == MPI_SUCCESS ? 0 : rama_worker_error(h, "sync", -1, rc, e);
+	return rc == MPI_SUCCESS ? 0 : failed(h, "sync", -1, rc, e);
 }
 
 static int mpiio_close(struct rama_emu_handle *h, struct rama_err *e)
@@ -265,7 +265,7 @@ static int mpiio_close(struct rama_emu_handle *h, struct rama_err *e)
 	else if (f->flying > 0)
 		return 0;
 	drop(f);
-	return rc == MPI_SUCCESS ? 0 : rama_worker_error(h, "close", -1, rc, e);
+	return rc == MPI_SUCCESS ? 0 : failed(h, "close", -1, rc, e);
 }
 
 const struct rama_emu_engine rama_worker_engine_mpiio = {
@@ -273,8 +273,7 @@ const struct rama_emu_engine rama_worker_engine_mpiio = {
 	.doc = "MPI-IO: collective, independent or non-blocking, with hints",
 	.needs_mpi = true,
 	.open = mpiio_open,
-	.write = mpiio_write,
-	.read = mpiio_read,
+	.move = mpiio_move,
 	.reap = mpiio_reap,
 	.sync = mpiio_sync,
 	.close = mpiio_close,

@@ -88,39 +88,25 @@ static int netcdf_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 	return 0;
 }
 
-static int move(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, bool write,
-		struct rama_err *e)
+static int netcdf_move(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e)
 {
 	struct file *f = h->state;
-	MPI_Offset from = n > 0 ? off : 0, count = (MPI_Offset)n;
+	MPI_Offset from = q.n > 0 ? q.off : 0, count = (MPI_Offset)q.n;
+	void *buf = q.buf;
 	int rc = NC_NOERR;
 
-	if (off + (int64_t)n > f->size)
+	if (q.off + (int64_t)q.n > f->size)
 		return rama_err_set(e, RAMA_ETRUNC, "%s: the variable ends at %lld, before %lld",
-				    h->path, (long long)f->size, (long long)off + (long long)n);
+				    h->path, (long long)f->size, (long long)q.off + (long long)q.n);
 	if (f->var < 0)
 		return 0;
 	if (f->collective)
-		rc = write ? ncmpi_put_vara_uchar_all(f->file, f->var, &from, &count, buf)
-			   : ncmpi_get_vara_uchar_all(f->file, f->var, &from, &count, buf);
-	else if (n > 0)
-		rc = write ? ncmpi_put_vara_uchar(f->file, f->var, &from, &count, buf)
-			   : ncmpi_get_vara_uchar(f->file, f->var, &from, &count, buf);
-	return rc == NC_NOERR ? 0 : failed(h, write ? "write" : "read", off, rc, e);
-}
-
-static int netcdf_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off,
-			void *tag, struct rama_err *e)
-{
-	(void)tag;
-	return move(h, (void *)buf, n, off, true, e);
-}
-
-static int netcdf_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		       struct rama_err *e)
-{
-	(void)tag;
-	return move(h, buf, n, off, false, e);
+		rc = q.write ? ncmpi_put_vara_uchar_all(f->file, f->var, &from, &count, buf)
+			     : ncmpi_get_vara_uchar_all(f->file, f->var, &from, &count, buf);
+	else if (q.n > 0)
+		rc = q.write ? ncmpi_put_vara_uchar(f->file, f->var, &from, &count, buf)
+			     : ncmpi_get_vara_uchar(f->file, f->var, &from, &count, buf);
+	return rc == NC_NOERR ? 0 : failed(h, q.write ? "write" : "read", q.off, rc, e);
 }
 
 static int netcdf_sync(struct rama_emu_handle *h, struct rama_err *e)
@@ -151,8 +137,7 @@ const struct rama_emu_engine rama_worker_engine_pnetcdf = {
 	.needs_mpi = true,
 	.container = true,
 	.open = netcdf_open,
-	.write = netcdf_write,
-	.read = netcdf_read,
+	.move = netcdf_move,
 	.sync = netcdf_sync,
 	.close = netcdf_close,
 };

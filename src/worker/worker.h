@@ -21,10 +21,6 @@ static inline MPI_Comm rama_worker_comm(const struct rama_emu_handle *h)
 int rama_worker_info(const char *hints, MPI_Info *info, struct rama_err *e);
 void rama_worker_no_info(MPI_Info *info);
 
-/* "PATH: WHAT at OFFSET: words of MPI" */
-int rama_worker_error(const struct rama_emu_handle *h, const char *what, int64_t off, int code,
-		      struct rama_err *e);
-
 /* Is the file there? Rank 0 of the communicator looks, all get its answer. */
 int rama_worker_exists(const struct rama_emu_handle *h);
 

@@ -29,7 +29,7 @@ class Place:
         os.chmod(self.folder, 0o755)
         self.iorama = shutil.copy(h.iorama, os.path.join(self.folder, "bin"))
         self.library = shutil.copy(h.library, os.path.join(self.folder, "lib"))
-        self.program = shutil.copy(h.compile("space"), os.path.join(self.folder, "bin"))
+        self.program = shutil.copy(h.compile("space", "shown", ["-rdynamic"]), os.path.join(self.folder, "bin"))
         self.quiet = os.path.join(h.quiet, "space-%d" % user)
         os.makedirs(self.quiet, exist_ok=True)
         if user:

@@ -41,6 +41,15 @@ struct rama_emu_handle {
 	void *state;
 };
 
+/* bytes that are written, or read, at an offset */
+struct rama_emu_request {
+	char *buf;
+	size_t n;
+	int64_t off;
+	bool write;
+	void *tag; /* comes back with reap */
+};
+
 /* what one open handle moves: requests come in order; an engine with depth > 1 may finish them
  * later, in any order */
 struct rama_emu_engine {
@@ -54,12 +63,9 @@ struct rama_emu_engine {
 	/* All n bytes or an error that names path, offset and reason; short transfers are
 	 * continued. End of file while reading is an error. With depth > 1 the buffer belongs to
 	 * the engine until it is given back by reap. */
-	int (*write)(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-		     struct rama_err *e);
-	int (*read)(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		    struct rama_err *e);
+	int (*move)(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e);
 	/* waits until at most `left` requests are in flight; calls done(ctx, tag, seconds) for
-	 * each that ended; NULL: calls above are finished when they return */
+	 * each that ended; NULL: requests are finished when move returns */
 	int (*reap)(struct rama_emu_handle *h, unsigned left,
 		    void (*done)(void *ctx, void *tag, double seconds), void *ctx,
 		    struct rama_err *e);
@@ -78,5 +84,15 @@ int rama_emu_engine_open(struct rama_emu_handle *h, bool in_place, int flags, st
 const struct rama_emu_engine *rama_emu_engine_find(const char *name);
 const struct rama_emu_engine *rama_emu_engine_at(unsigned i); /* NULL at the end: for lists */
 void rama_emu_engine_add(const struct rama_emu_engine *engine);
+
+/* ---- for engines ----------------------------------------------------------------------------- */
+
+extern const struct rama_emu_engine rama_emu_engine_mmap, rama_emu_engine_uring;
+
+/* Opens the file of a handle: to write through what the run owns. -1: errno says why. */
+int rama_emu_engine_fd(const struct rama_emu_handle *h, int flags, int more);
+/* "PATH: at OFFSET: reason" */
+int rama_emu_engine_error(const struct rama_emu_handle *h, const char *what, int64_t off,
+			  int number, struct rama_err *e);
 
 #endif

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emulate/engine/engines.h"
+#include "emulate/engine/engine.h"
 
 #define WINDOW ((int64_t)64 << 20)
 
@@ -112,45 +112,29 @@ static int guarded_copy(char *to, const char *from, size_t n)
 	return 0;
 }
 
-static int copy(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bool write,
-		struct rama_err *e)
+static int map_move(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e)
 {
 	struct map *m = h->state;
+	int rc = q.write ? grow(h, q.off + (int64_t)q.n, e) : 0;
 
-	while (n > 0) {
+	while (rc == 0 && q.n > 0) {
 		size_t part;
 		char *at;
-		int rc = move_window(h, off, e);
 
+		rc = move_window(h, q.off, e);
 		if (rc != 0 || m->at == NULL)
 			return rc != 0 ? rc : RAMA_EIO;
-		part = m->len - (size_t)(off - m->from);
-		part = part < n ? part : n;
-		at = m->at + (off - m->from);
-		if (guarded_copy(write ? at : buf, write ? buf : at, part) != 0)
-			return rama_emu_engine_error(h, write ? "write" : "read", off,
-						     write ? ENOSPC : EIO, e);
-		buf += part;
-		off += (int64_t)part;
-		n -= part;
+		part = m->len - (size_t)(q.off - m->from);
+		part = part < q.n ? part : q.n;
+		at = m->at + (q.off - m->from);
+		if (guarded_copy(q.write ? at : q.buf, q.write ? q.buf : at, part) != 0)
+			return rama_emu_engine_error(h, q.write ? "write" : "read", q.off,
+						     q.write ? ENOSPC : EIO, e);
+		q.buf += part;
+		q.off += (int64_t)part;
+		q.n -= part;
 	}
-	return 0;
-}
-
-static int map_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-		     struct rama_err *e)
-{
-	int rc = grow(h, off + (int64_t)n, e);
-
-	(void)tag;
-	return rc != 0 ? rc : copy(h, (char *)buf, n, off, true, e);
-}
-
-static int map_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		    struct rama_err *e)
-{
-	(void)tag;
-	return copy(h, buf, n, off, false, e);
+	return rc;
 }
 
 static int map_sync(struct rama_emu_handle *h, struct rama_err *e)
@@ -179,8 +163,7 @@ const struct rama_emu_engine rama_emu_engine_mmap = {
 	.name = "mmap",
 	.doc = "files as memory",
 	.open = map_open,
-	.write = map_write,
-	.read = map_read,
+	.move = map_move,
 	.sync = map_sync,
 	.close = map_close,
 };

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "emulate/engine/engine.h"
-#include "emulate/engine/engines.h"
+#include "emulate/engine/engine.h"
 #include "emulate/own/own.h"
 
 #define BLOCK 4096 /* of O_DIRECT: what every file system accepts */
@@ -53,44 +53,47 @@ static int posix_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 	return open_file(h, flags, 0, e);
 }
 
-static int posix_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-		       struct rama_err *e)
+/* a call that moved nothing */
+static int stopped(const struct rama_emu_handle *h, const struct rama_emu_request *q, ssize_t done,
+		   struct rama_err *e)
 {
-	struct file *f = h->state;
+	return rama_emu_engine_error(h, q->write ? "write" : "read", q->off,
+				     done < 0	? errno
+				     : q->write ? ENOSPC
+						: 0,
+				     e);
+}
 
-	(void)tag;
-	while (n > 0) {
-		ssize_t done = pwrite(f->fd, buf, n, off);
+/* one call for a request, or as much of it as it will do */
+typedef ssize_t (*caller)(const struct rama_emu_handle *h, const struct rama_emu_request *q);
+
+static int move_all(const struct rama_emu_handle *h, struct rama_emu_request q, caller once,
+		    struct rama_err *e)
+{
+	while (q.n > 0) {
+		ssize_t done = once(h, &q);
 
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
-			return rama_emu_engine_error(h, "write", off, done < 0 ? errno : ENOSPC, e);
-		buf = (const char *)buf + done;
-		n -= (size_t)done;
-		off += done;
+			return stopped(h, &q, done, e);
+		q.buf += done;
+		q.n -= (size_t)done;
+		q.off += done;
 	}
 	return 0;
 }
 
-static int posix_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		      struct rama_err *e)
+static ssize_t plain(const struct rama_emu_handle *h, const struct rama_emu_request *q)
 {
-	struct file *f = h->state;
+	const struct file *f = h->state;
 
-	(void)tag;
-	while (n > 0) {
-		ssize_t done = pread(f->fd, buf, n, off);
+	return q->write ? pwrite(f->fd, q->buf, q->n, q->off) : pread(f->fd, q->buf, q->n, q->off);
+}
 
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return rama_emu_engine_error(h, "read", off, done < 0 ? errno : 0, e);
-		buf = (char *)buf + done;
-		n -= (size_t)done;
-		off += done;
-	}
-	return 0;
+static int posix_move(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e)
+{
+	return move_all(h, q, plain, e);
 }
 
 static int posix_sync(struct rama_emu_handle *h, struct rama_err *e)
@@ -123,73 +126,39 @@ static const struct rama_emu_engine engine_posix = {
 	.name = "posix",
 	.doc = "pread and pwrite",
 	.open = posix_open,
-	.write = posix_write,
-	.read = posix_read,
+	.move = posix_move,
 	.sync = posix_sync,
 	.close = posix_close,
 };
 
 /* ---- in pieces ------------------------------------------------------------------------------ */
 
-/* The buffer from byte `done` on, in as many pieces as were asked for. */
-static int pieces(const struct rama_emu_handle *h, struct iovec *v, char *buf, size_t n)
+/* The buffer in as many pieces as were asked for. */
+static ssize_t in_pieces(const struct rama_emu_handle *h, const struct rama_emu_request *q)
 {
 	unsigned want = h->opt.vector > 1 ? h->opt.vector : 4;
+	const struct file *f = h->state;
+	struct iovec v[PIECES_MOST];
 	size_t each;
 	int k = 0;
 
 	want = want < PIECES_MOST ? want : PIECES_MOST;
-	each = (n + want - 1) / want;
-	for (size_t at = 0; at < n; at += each)
-		v[k++] = (struct iovec){ buf + at, each < n - at ? each : n - at };
-	return k;
+	each = (q->n + want - 1) / want;
+	for (size_t at = 0; at < q->n; at += each)
+		v[k++] = (struct iovec){ q->buf + at, each < q->n - at ? each : q->n - at };
+	return q->write ? pwritev(f->fd, v, k, q->off) : preadv(f->fd, v, k, q->off);
 }
 
-static int vector_move(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bool write,
-		       struct rama_err *e)
+static int vector_move(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e)
 {
-	struct file *f = h->state;
-	struct iovec v[PIECES_MOST];
-
-	while (n > 0) {
-		int k = pieces(h, v, buf, n);
-		ssize_t done = write ? pwritev(f->fd, v, k, off) : preadv(f->fd, v, k, off);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return rama_emu_engine_error(h, write ? "write" : "read", off,
-						     done < 0 ? errno
-						     : write  ? ENOSPC
-							      : 0,
-						     e);
-		buf += done;
-		n -= (size_t)done;
-		off += done;
-	}
-	return 0;
-}
-
-static int vector_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off,
-			void *tag, struct rama_err *e)
-{
-	(void)tag;
-	return vector_move(h, (char *)buf, n, off, true, e);
-}
-
-static int vector_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		       struct rama_err *e)
-{
-	(void)tag;
-	return vector_move(h, buf, n, off, false, e);
+	return move_all(h, q, in_pieces, e);
 }
 
 static const struct rama_emu_engine engine_vector = {
 	.name = "vector",
 	.doc = "preadv and pwritev",
 	.open = posix_open,
-	.write = vector_write,
-	.read = vector_read,
+	.move = vector_move,
 	.sync = posix_sync,
 	.close = posix_close,
 };
@@ -277,40 +246,20 @@ static int direct_around(struct rama_emu_handle *h, char *buf, size_t n, int64_t
 	return rc;
 }
 
-static int direct_move(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bool write,
-		       struct rama_err *e)
+static int direct_move(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e)
 {
 	struct file *f = h->state;
 	ssize_t done;
 
-	if (off % BLOCK != 0 || n % BLOCK != 0 || (uintptr_t)buf % BLOCK != 0)
-		return direct_around(h, buf, n, off, write, e);
+	if (q.off % BLOCK != 0 || q.n % BLOCK != 0 || (uintptr_t)q.buf % BLOCK != 0)
+		return direct_around(h, q.buf, q.n, q.off, q.write, e);
 	errno = 0;
-	done = direct_blocks(f, buf, n, off, write);
-	if (done == (ssize_t)n) {
-		if (write && f->cut >= 0 && off + (int64_t)n > f->cut)
-			f->cut = off + (int64_t)n;
-		return 0;
-	}
-	return rama_emu_engine_error(h, write ? "write" : "read", off,
-				     done < 0 ? errno
-				     : write  ? ENOSPC
-					      : 0,
-				     e);
-}
-
-static int direct_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off,
-			void *tag, struct rama_err *e)
-{
-	(void)tag;
-	return direct_move(h, (char *)buf, n, off, true, e);
-}
-
-static int direct_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		       struct rama_err *e)
-{
-	(void)tag;
-	return direct_move(h, buf, n, off, false, e);
+	done = direct_blocks(f, q.buf, q.n, q.off, q.write);
+	if (done != (ssize_t)q.n)
+		return stopped(h, &q, done, e);
+	if (q.write && f->cut >= 0 && q.off + (int64_t)q.n > f->cut)
+		f->cut = q.off + (int64_t)q.n;
+	return 0;
 }
 
 static const struct rama_emu_engine engine_direct = {
@@ -318,8 +267,7 @@ static const struct rama_emu_engine engine_direct = {
 	.doc = "pread and pwrite with O_DIRECT; unaligned ends are read, changed and written back",
 	.direct = true,
 	.open = direct_open,
-	.write = direct_write,
-	.read = direct_read,
+	.move = direct_move,
 	.sync = posix_sync,
 	.close = posix_close,
 };
@@ -334,20 +282,10 @@ static int null_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 	return 0;
 }
 
-static int null_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-		      struct rama_err *e)
+static int null_move(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e)
 {
-	(void)buf;
-	(void)n;
-	(void)off;
-	(void)tag;
+	(void)q;
 	return null_open(h, 0, e);
-}
-
-static int null_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		     struct rama_err *e)
-{
-	return null_write(h, buf, n, off, tag, e);
 }
 
 static int null_end(struct rama_emu_handle *h, struct rama_err *e)
@@ -360,8 +298,7 @@ static const struct rama_emu_engine engine_null = {
 	.doc = "moves nothing: what the emulation itself costs",
 	.no_files = true,
 	.open = null_open,
-	.write = null_write,
-	.read = null_read,
+	.move = null_move,
 	.sync = null_end,
 	.close = null_end,
 };

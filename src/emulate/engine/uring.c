@@ -8,16 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emulate/engine/engines.h"
+#include "emulate/engine/engine.h"
 #include "emulate/team/team.h"
 
 struct request {
-	struct request *next; /* free ones */
-	char *buf;
-	size_t left;
-	int64_t off;
-	bool write;
-	void *tag;
+	struct request *next;	   /* free ones */
+	struct rama_emu_request q; /* what is left of it */
 	double start;
 };
 
@@ -61,10 +57,11 @@ static int ring_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 	return rc;
 }
 
-static int submit(struct rama_emu_handle *h, struct request *q, struct rama_err *e)
+static int submit(struct rama_emu_handle *h, struct request *x, struct rama_err *e)
 {
 	struct ring *r = h->state;
-	unsigned part = q->left < (1u << 30) ? (unsigned)q->left : 1u << 30;
+	const struct rama_emu_request *q = &x->q;
+	unsigned part = q->n < (1u << 30) ? (unsigned)q->n : 1u << 30;
 	struct io_uring_sqe *s = io_uring_get_sqe(&r->ring);
 	int rc;
 
@@ -74,47 +71,34 @@ static int submit(struct rama_emu_handle *h, struct request *q, struct rama_err 
 		io_uring_prep_write(s, r->fd, q->buf, part, (uint64_t)q->off);
 	else
 		io_uring_prep_read(s, r->fd, q->buf, part, (uint64_t)q->off);
-	io_uring_sqe_set_data(s, q);
+	io_uring_sqe_set_data(s, x);
 	do
 		rc = io_uring_submit(&r->ring);
 	while (rc == -EINTR || rc == -EAGAIN);
 	return rc >= 0 ? 0 : rama_emu_engine_error(h, "io_uring", q->off, -rc, e);
 }
 
-static int begin(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bool write, void *tag,
-		 struct rama_err *e)
+static int ring_move(struct rama_emu_handle *h, struct rama_emu_request q, struct rama_err *e)
 {
 	struct ring *r = h->state;
-	struct request *q = r->free;
+	struct request *x = r->free;
 	int rc;
 
-	if (q == NULL)
+	if (x == NULL)
 		return rama_err_set(e, RAMA_EIO, "%s: more requests than --depth", h->path);
-	r->free = q->next;
-	*q = (struct request){
-		.buf = buf, .left = n, .off = off, .write = write, .tag = tag, .start = rama_now()
-	};
-	rc = submit(h, q, e);
+	r->free = x->next;
+	*x = (struct request){ .q = q, .start = rama_now() };
+	rc = submit(h, x, e);
 	if (rc == 0)
 		r->flying++;
 	return rc;
 }
 
-static int ring_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-		      struct rama_err *e)
-{
-	return begin(h, (char *)buf, n, off, true, tag, e);
-}
-
-static int ring_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
-		     struct rama_err *e)
-{
-	return begin(h, buf, n, off, false, tag, e);
-}
-
 /* 1: the request is finished; 0: its rest was asked for again */
-static int advance(struct rama_emu_handle *h, struct request *q, int result, struct rama_err *e)
+static int advance(struct rama_emu_handle *h, struct request *x, int result, struct rama_err *e)
 {
+	struct rama_emu_request *q = &x->q;
+
 	if (result == -EINTR || result == -EAGAIN)
 		result = 0;
 	else if (result < 0)
@@ -124,10 +108,10 @@ static int advance(struct rama_emu_handle *h, struct request *q, int result, str
 					     q->write ? ENOSPC : 0, e);
 	q->buf += result;
 	q->off += result;
-	q->left -= (size_t)result;
-	if (q->left == 0)
+	q->n -= (size_t)result;
+	if (q->n == 0)
 		return 1;
-	return submit(h, q, e);
+	return submit(h, x, e);
 }
 
 static int ring_reap(struct rama_emu_handle *h, unsigned left,
@@ -157,7 +141,7 @@ static int ring_reap(struct rama_emu_handle *h, unsigned left,
 		if (rc < 0)
 			return rc;
 		if (done != NULL)
-			done(ctx, q->tag, rama_now() - q->start);
+			done(ctx, q->q.tag, rama_now() - q->start);
 	}
 	return 0;
 }
@@ -190,8 +174,7 @@ const struct rama_emu_engine rama_emu_engine_uring = {
 	.name = "uring",
 	.doc = "io_uring, --depth requests at a time",
 	.open = ring_open,
-	.write = ring_write,
-	.read = ring_read,
+	.move = ring_move,
 	.reap = ring_reap,
 	.sync = ring_sync,
 	.close = ring_close,

@@ -166,6 +166,14 @@ void writer_end(struct rama_log_writer *w, uint64_t partial)
 	rama_log_writer_fini(w);
 }
 
+void empty_log(struct memfile *f)
+{
+	struct rama_log_writer w;
+
+	writer_start(&w, f, RAMA_LOG_ZLIB);
+	writer_end(&w, 0);
+}
+
 /* ---- logs byte by byte ---------------------------------------------------------------------- */
 
 void raw_u64(const struct raw *raw, struct memfile *to, uint64_t v)

@@ -50,6 +50,7 @@ extern const struct rama_log_mount plain_mounts[2]; /* nfs /home, lustre /scratc
 /* a writer that has written the job */
 void writer_start(struct rama_log_writer *w, struct memfile *f, uint8_t compression);
 void writer_end(struct rama_log_writer *w, uint64_t partial);
+void empty_log(struct memfile *f); /* with nothing in it but the job */
 
 /* ---- logs byte by byte ---------------------------------------------------------------------- */
 

@@ -189,6 +189,23 @@ static void heads_of_all_kinds(void **st)
 	}
 }
 
+static void heads_without_a_job(void **st)
+{
+	struct rama_wire_message log = message(RAMA_WIRE_MSG_LOG),
+				 loss = message(RAMA_WIRE_MSG_LOSS);
+	struct rama_wire_message_head h;
+	struct rama_err e = { 0 };
+
+	(void)st;
+	log.log.job = loss.loss.job = "";
+	encode(&log, &buf);
+	assert_int_equal(rama_wire_message_peek(&h, buf.b, buf.n, &e), 0);
+	head_agrees(&h, &log);
+	encode(&loss, &buf);
+	assert_int_equal(rama_wire_message_peek(&h, buf.b, buf.n, &e), 0);
+	head_agrees(&h, &loss);
+}
+
 static void head_of_a_block(void **st)
 {
 	static struct rama_wire_block b;
@@ -431,7 +448,7 @@ static void other_versions_are_told(void **st)
 	assert_null(buf.b);
 }
 
-UNIT_GROUP(message, test(all_kinds), test(heads_of_all_kinds), test(head_of_a_block),
-	   test(fields_keep_their_places), test(appends), test(damage_is_seen),
-	   test(signed_damage_is_harmless), test(counts_are_not_believed),
+UNIT_GROUP(message, test(all_kinds), test(heads_of_all_kinds), test(heads_without_a_job),
+	   test(head_of_a_block), test(fields_keep_their_places), test(appends),
+	   test(damage_is_seen), test(signed_damage_is_harmless), test(counts_are_not_believed),
 	   test(refused_when_written), test(other_versions_are_told))
