@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench.h"
 #include "look/look.h"
 #include "seg.h"
 
@@ -71,14 +71,12 @@ static struct rama_core_posix_file *make(const char *dir, unsigned n, unsigned f
 
 static double look(struct rama_look *l)
 {
-	struct timespec a, b;
 	struct rama_err e = { 0 };
+	double start = bench_clock(CLOCK_MONOTONIC);
 
-	clock_gettime(CLOCK_MONOTONIC, &a);
 	if (rama_look_take(l, &e) != 0)
 		exit(4);
-	clock_gettime(CLOCK_MONOTONIC, &b);
-	return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
+	return 1e3 * (bench_clock(CLOCK_MONOTONIC) - start);
 }
 
 static void move(struct rama_core_posix_file **slot, unsigned n, unsigned files)

@@ -3,23 +3,19 @@
  * list is a name, and words of `iorama jobs`, all with tabs between. Says for each: its name,
  * the least and the median of the runs in ms, how many jobs were found. A run opens nothing: it
  * is what a server that has the store open does for a request. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/when.h"
+#include "bench.h"
 #include "query/jobs.h"
 
 #define PAGE 50
 #define RUNS_MOST 100
 
+/* in ms */
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + 1e-6 * (double)t.tv_nsec;
+	return 1e3 * bench_clock(CLOCK_MONOTONIC);
 }
 
 static int take(void *ctx, const struct rama_store_row *row, struct rama_err *e)
@@ -79,17 +75,7 @@ static void ask(struct rama_query_jobs *q, char *line)
 		rc = add(q, word, value, &e);
 		word = strtok_r(NULL, "\t", &save);
 	}
-	if (rc != 0) {
-		fprintf(stderr, "query: %s\n", e.text);
-		exit(1);
-	}
-}
-
-static int by_size(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return a < b ? -1 : a > b;
+	bench_must(rc == 0, &e);
 }
 
 /* page: 0 is the first one */
@@ -109,10 +95,7 @@ static void measure(struct rama_store *s, const char *name, const char *words, i
 			double start = now();
 
 			n = 0;
-			if (rama_query_jobs_list(s, &q, take, &n, &e) != 0) {
-				fprintf(stderr, "query: %s: %s\n", name, e.text);
-				exit(1);
-			}
+			bench_must(rama_query_jobs_list(s, &q, take, &n, &e) == 0, &e);
 			ms[i] = now() - start;
 			if (q.next == NULL)
 				break;
@@ -120,7 +103,7 @@ static void measure(struct rama_store *s, const char *name, const char *words, i
 		}
 		rama_query_jobs_fini(&q);
 	}
-	qsort(ms, (size_t)runs, sizeof(*ms), by_size);
+	qsort(ms, (size_t)runs, sizeof(*ms), bench_by_size);
 	printf("%s%s\t%g\t%g\t%u\n", name, page > 0 ? ", a later page" : "", ms[0], ms[runs / 2],
 	       n);
 	fflush(stdout);
@@ -137,10 +120,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: query STORE RUNS < LIST\n");
 		return 2;
 	}
-	if (rama_store_open(&s, argv[1], RAMA_STORE_READ, &e) != 0) {
-		fprintf(stderr, "query: %s\n", e.text);
-		return 1;
-	}
+	bench_must(rama_store_open(&s, argv[1], RAMA_STORE_READ, &e) == 0, &e);
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		char *words;
 

@@ -4,13 +4,9 @@
  * Prints lines of name, value, unit: what taking in costs (unpacking, leaving out what is there,
  * sums per second, commit; not the making of the blocks), what it takes on disk, how long
  * answers take. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
+#include "bench.h"
 #include "store/store.h"
 
 #define RANKS 4
@@ -21,80 +17,25 @@
 #define ROWS 1000
 #define ANSWERS 9
 
-static uint64_t state = 1;
-
-static uint64_t rnd(void)
-{
-	uint64_t x = state += 0x9e3779b97f4a7c15u;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return x ^ x >> 31;
-}
-
-static double unit(void)
-{
-	return ((double)(rnd() >> 11) + 0.5) * 0x1p-53;
-}
-
-/* log-normal around `median`, and one in 2,000 takes a thousand times as long */
-static int64_t noise(double median, double spread)
-{
-	double z = sqrt(-2 * log(unit())) * cos(6.283185307179586 * unit());
-
-	return (int64_t)(median * exp(spread * z) * (rnd() % 2000 == 0 ? 1000 : 1));
-}
-
-static double clock_of(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void must(int rc, const struct rama_err *e)
 {
-	if (rc >= 0)
-		return;
-	fprintf(stderr, "store: %s\n", e->text);
-	exit(1);
+	bench_must(rc >= 0, e);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static const struct rama_wire_what calls[] = {
-	{ "POSIX", "write", "pwrite64" }, { "POSIX", "read", "pread64" },
-	{ "POSIX", "open", "openat" },	  { "POSIX", "close", "close" },
-	{ "POSIX", "seek", "lseek" },	  { "POSIX", "stat", "stat" },
-};
+static const struct rama_wire_what calls[] = { BENCH_CALLS };
 
 static struct rama_wire_block block[LANES];
 static int64_t now[LANES];
 
-/* 64 files, read and written here and there, opened, closed and asked for in between */
 static void make(struct rama_wire_block *b, int64_t *t, double gap)
 {
 	static int64_t off[64];
 
 	for (uint32_t i = 0; i < b->n; i++) {
-		unsigned dice = rnd() % 100, file = rnd() % 64;
-		uint16_t what = dice < 40 ? 0 : dice < 80 ? 1 : (uint16_t)(2 + dice % 4);
-		struct rama_wire_event *ev = &b->event[i];
-
-		*ev = (struct rama_wire_event){ .dur = noise(what < 2 ? 1500 : 6000, 0.35),
-						.off = -1,
-						.bytes = -1,
-						.what = what };
-		*t += noise(gap, 0.25) + ev->dur;
-		ev->end = *t;
-		ev->record = 0x123456789abcdefu * (file + 1) ^ (uint64_t)file << 57;
-		ev->call = (uint32_t)(b->first + i + 1);
-		if (what >= 2)
-			continue;
-		ev->off = rnd() % 4 == 0 ? (int64_t)(rnd() % 65536) * 4096 : off[file];
-		ev->bytes = rnd() % 8 == 0 ? (int64_t)(rnd() % 4096) : 4096;
-		off[file] = ev->off + ev->bytes;
+		bench_mixed(&b->event[i], t, off, gap);
+		b->event[i].call = (uint32_t)(b->first + i + 1);
 	}
 }
 
@@ -119,7 +60,7 @@ static void first_blocks(uint32_t per_block)
 /* the same noise a little later: what is new in it is as much as in other noise */
 static void next_block(struct rama_wire_block *b, int64_t *t)
 {
-	int64_t move = *t - b->event[0].end + b->event[0].dur + 1 + (int64_t)(rnd() % 100);
+	int64_t move = *t - b->event[0].end + b->event[0].dur + 1 + (int64_t)(bench_rnd() % 100);
 
 	b->first += b->n;
 	for (uint32_t i = 0; i < b->n; i++) {
@@ -196,14 +137,15 @@ static void fill(struct rama_store *s, uint64_t events, uint32_t per_block)
 			struct rama_wire_block *b = &block[lane];
 
 			size[n] = rama_wire_block_pack(&p, b, packed[n], sizeof(*b), &e);
-			must(size[n] < 0 ? -1 : 0, &e);
+			bench_must(size[n] >= 0, &e);
 			made += b->n;
 			bytes += (uint64_t)size[n];
 			next_block(b, &now[lane]);
 		}
-		cpu -= clock_of(CLOCK_PROCESS_CPUTIME_ID), t = clock_of(CLOCK_MONOTONIC);
+		cpu -= bench_clock(CLOCK_PROCESS_CPUTIME_ID), t = bench_clock(CLOCK_MONOTONIC);
 		stored += put_batch(s, n);
-		cpu += clock_of(CLOCK_PROCESS_CPUTIME_ID), wall += clock_of(CLOCK_MONOTONIC) - t;
+		cpu += bench_clock(CLOCK_PROCESS_CPUTIME_ID),
+			wall += bench_clock(CLOCK_MONOTONIC) - t;
 	}
 	if (stored != made) {
 		fprintf(stderr, "store: %llu of %llu events are stored\n",
@@ -227,13 +169,6 @@ static int count(void *ctx, const struct rama_store_stored_event *ev, struct ram
 	return 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* the median of answers at different times of the job, each by a store that was just opened */
 static void ask(const char *where, const char *name, struct rama_store_event_filter f, int64_t last)
 {
@@ -243,20 +178,20 @@ static void ask(const char *where, const char *name, struct rama_store_event_fil
 	for (unsigned i = 0; i < ANSWERS; i++) {
 		struct rama_store *s;
 		unsigned n = 0;
-		double t = clock_of(CLOCK_MONOTONIC);
+		double t = bench_clock(CLOCK_MONOTONIC);
 
 		f.from = T0 + (last - T0) / (ANSWERS + 1) * (i + 1);
 		f.limit = ROWS;
 		must(rama_store_open(&s, where, RAMA_STORE_READ, &e), &e);
 		must(rama_store_events(s, &f, count, &n, &e), &e);
 		rama_store_close(s);
-		took[i] = clock_of(CLOCK_MONOTONIC) - t;
+		took[i] = bench_clock(CLOCK_MONOTONIC) - t;
 		if (n != ROWS) {
 			fprintf(stderr, "store: %s: %u rows\n", name, n);
 			exit(1);
 		}
 	}
-	qsort(took, ANSWERS, sizeof(took[0]), by_size);
+	qsort(took, ANSWERS, sizeof(took[0]), bench_by_size);
 	printf("%s\t%.3f\tms\n", name, 1e3 * took[ANSWERS / 2]);
 }
 
@@ -268,14 +203,14 @@ static void scan(const char *where, uint64_t events)
 	struct rama_err e = { 0 };
 	struct rama_store *s;
 	unsigned n = 0;
-	double t = clock_of(CLOCK_MONOTONIC);
+	double t = bench_clock(CLOCK_MONOTONIC);
 
 	must(rama_store_open(&s, where, RAMA_STORE_READ, &e), &e);
 	must(rama_store_events(s, &f, count, &n, &e), &e);
 	rama_store_close(s);
 	if (n < events / RANKS / 2)
 		exit(1);
-	printf("all of one rank\t%.1f\tns/event\n", 1e9 * (clock_of(CLOCK_MONOTONIC) - t) / n);
+	printf("all of one rank\t%.1f\tns/event\n", 1e9 * (bench_clock(CLOCK_MONOTONIC) - t) / n);
 }
 
 int main(int argc, char **argv)

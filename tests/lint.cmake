@@ -5,7 +5,8 @@ set(tools ${PROJECT_SOURCE_DIR}/tools)
 
 function(iorama_add_lint name)
   add_test(NAME lint/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(lint/${name} PROPERTIES LABELS lint SKIP_RETURN_CODE 77)
+  set_tests_properties(lint/${name} PROPERTIES SKIP_RETURN_CODE 77)
+  iorama_set_tier(lint/${name} lint)
 endfunction()
 
 iorama_add_lint(layers ${tools}/check-layers)
@@ -22,6 +23,7 @@ iorama_add_lint(headers ${tools}/check-headers ${PROJECT_BINARY_DIR})
 iorama_add_lint(headers-selftest ${tools}/check-headers --self-test)
 iorama_add_lint(coverage ${tools}/check-coverage)
 iorama_add_lint(coverage-selftest ${tools}/check-coverage --self-test)
+iorama_add_lint(tries-selftest ${CMAKE_CURRENT_LIST_DIR}/lib/tries.py --self-test)
 iorama_add_lint(shellcheck sh -c
   "command -v shellcheck >/dev/null || exit 77 && shellcheck $(${tools}/list-scripts)")
 

@@ -52,6 +52,12 @@ void rama_cell_figure_json(struct rama_json *j, double v)
 		rama_json_null(j);
 }
 
+void rama_cell_key_figure(struct rama_json *j, const char *key, double v)
+{
+	rama_json_key(j, key);
+	rama_cell_figure_json(j, v);
+}
+
 static void exact_csv(struct rama_out *o, double v)
 {
 	struct rama_json j;

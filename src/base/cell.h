@@ -46,5 +46,6 @@ const char *rama_cell_text(char to[RAMA_CELL_SHOWN], const struct rama_cell *c, 
 /* a FIGURE; in JSON null if not finite */
 void rama_cell_figure_csv(struct rama_out *o, double v);
 void rama_cell_figure_json(struct rama_json *j, double v);
+void rama_cell_key_figure(struct rama_json *j, const char *key, double v);
 
 #endif

@@ -187,3 +187,27 @@ void rama_json_key_string(struct rama_json *j, const char *key, const char *v)
 	rama_json_key(j, key);
 	rama_json_string(j, v);
 }
+
+void rama_json_key_open(struct rama_json *j, const char *key, char bracket)
+{
+	rama_json_key(j, key);
+	rama_json_open(j, bracket);
+}
+
+void rama_json_key_bool(struct rama_json *j, const char *key, bool v)
+{
+	rama_json_key(j, key);
+	rama_json_bool(j, v);
+}
+
+void rama_json_key_id(struct rama_json *j, const char *key, uint64_t v)
+{
+	rama_json_key(j, key);
+	rama_json_id(j, v);
+}
+
+void rama_json_key_u64(struct rama_json *j, const char *key, uint64_t v)
+{
+	rama_json_key(j, key);
+	rama_json_u64(j, v);
+}

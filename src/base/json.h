@@ -33,6 +33,10 @@ size_t rama_utf8_length(const unsigned char *s, size_t n);
 void rama_json_raw(struct rama_json *j, const char *text); /* a number that is JSON already */
 
 /* key and value at once */
+void rama_json_key_open(struct rama_json *j, const char *key, char bracket);
+void rama_json_key_bool(struct rama_json *j, const char *key, bool v);
+void rama_json_key_id(struct rama_json *j, const char *key, uint64_t v);
+void rama_json_key_u64(struct rama_json *j, const char *key, uint64_t v);
 void rama_json_key_i64(struct rama_json *j, const char *key, int64_t v);
 void rama_json_key_f64(struct rama_json *j, const char *key, double v);
 void rama_json_key_string(struct rama_json *j, const char *key, const char *v); /* NULL: null */

@@ -9,15 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/human.h"
+#include "bus/sink.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "launch/place.h"
-#include "segment/place.h"
 #include "cli/open_store.h"
+#include "config/state.h"
 #include "config/text.h"
-#include "agent/agent.h"
-#include "bus/sink.h"
+#include "launch/place.h"
 
 #define DIRS_MOST 64
 
@@ -32,20 +32,6 @@ struct command {
 
 /* ---- where things are ------------------------------------------------------------------------ */
 
-/* $XDG_STATE_HOME/iorama/NAME, or what is meant without it */
-static bool state_place(char to[PATH_MAX], const char *name)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int n;
-
-	if (state != NULL && *state == '/')
-		n = snprintf(to, PATH_MAX, "%s/iorama/%s", state, name);
-	else
-		n = snprintf(to, PATH_MAX, "%s/.local/state/iorama/%s",
-			     home != NULL && *home == '/' ? home : "", name);
-	return n < PATH_MAX && (state != NULL || home != NULL);
-}
-
 static void choose_spool(struct command *c)
 {
 	const char *given = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_spool);
@@ -57,7 +43,7 @@ static void choose_spool(struct command *c)
 			rama_cli_opts_usage(&c->o, "the path of the spool is too long");
 	} else if (c->a.system) {
 		snprintf(c->spool, sizeof(c->spool), "%s/spool", c->a.home);
-	} else if (!state_place(c->spool, "spool")) {
+	} else if (!rama_config_state_place(c->spool, sizeof(c->spool), "spool")) {
 		rama_cli_opts_usage(&c->o, "there is no home directory: --spool names a place");
 	}
 	c->a.spool = c->spool;
@@ -69,15 +55,9 @@ static void choose_logs(struct command *c)
 
 	if (*given != '\0')
 		snprintf(c->logs, sizeof(c->logs), "%s", given);
-	else if (!state_place(c->logs, "logs"))
+	else if (!rama_config_state_place(c->logs, sizeof(c->logs), "logs"))
 		c->logs[0] = '\0';
-	for (char *p = c->logs + 1; c->logs[0] == '/' && *p != '\0'; p++)
-		if (*p == '/') {
-			*p = '\0';
-			mkdir(c->logs, 0700);
-			*p = '/';
-		}
-	if (c->logs[0] != '\0' && mkdir(c->logs, 0700) != 0 && errno != EEXIST)
+	if (c->logs[0] != '\0' && !rama_config_state_make(c->logs))
 		c->logs[0] = '\0';
 	c->a.logs = c->logs[0] != '\0' ? c->logs : NULL;
 }
@@ -108,24 +88,19 @@ static int choose_sink(struct command *c)
 	return 0;
 }
 
-/* All places that processes of this user may use. What is not there is made, so that nobody else
- * can take its name. */
+static void complain(void *ctx, const char *about, const char *line)
+{
+	(void)ctx;
+	rama_cli_complain(about, "%s", line);
+}
+
+/* all places that processes of this user may use */
 static void choose_own(struct command *c)
 {
+	struct rama_launch_told told = { .problem = complain };
 	struct rama_gather_roots *roots = &c->roots;
-	char path[PATH_MAX / 2], why[256];
-	const char *base;
 
-	for (unsigned i = 0; (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
-		struct rama_err e = { 0 };
-
-		if (rama_gather_root_make(base, path, why, &e) != 0)
-			rama_cli_complain("agent", "%s", e.text);
-		else if (why[0] != '\0')
-			rama_cli_complain("agent", "%s/iorama-%u: %s; segments are in %s", base,
-					  (unsigned)geteuid(), why, path);
-	}
-	rama_gather_roots_find(roots, (uint32_t)geteuid());
+	rama_launch_place_roots(roots, &told);
 	for (size_t i = 0; i < roots->n && c->a.n_dirs < DIRS_MOST; i++)
 		c->dirs[c->a.n_dirs++] = roots->path[i];
 }

@@ -14,12 +14,11 @@
 #include "cli/input.h"
 #include "cli/open_store.h"
 #include "bus/collect.h"
-#include "index/import.h"
+#include "index/import_store.h"
 
 #define BATCH 256
 #define WAIT_MS 200
-#define ACK_WAIT 30   /* s */
-#define FILE_BATCH 64 /* messages of files that are committed at a time */
+#define ACK_WAIT 30 /* s */
 
 static volatile sig_atomic_t stop;
 
@@ -177,82 +176,50 @@ static int from_bus(struct state *s, const char *store)
 /* ---- from files ------------------------------------------------------------------------------ */
 
 struct import {
+	struct rama_index_import_store it;
 	struct state *s;
-	struct rama_store *store;
-	unsigned waiting; /* messages since the last commit */
 };
 
-static int commit(struct import *im, struct rama_err *e)
+static void take_counts(void *ctx)
 {
-	int rc = im->waiting > 0 ? rama_store_commit(im->store, e) : 0;
-
-	im->s->total.batches += im->waiting > 0;
-	im->waiting = 0;
-	return rc;
-}
-
-static int take(void *ctx, const struct rama_wire_message *m, struct rama_err *e)
-{
-	struct import *im = ctx;
+	const struct import *im = ctx;
 	struct rama_bus_collect_totals *t = &im->s->total;
-	uint64_t stored = 0;
-	int rc = stop ? rama_err_set(e, RAMA_ESTOPPED, "stopped; import it again for the rest") : 0;
 
-	if (rc == 0 && im->waiting == 0)
-		rc = rama_store_begin(im->store, e);
-	if (rc != 0)
-		return rc;
-	im->waiting++;
-	rc = rama_store_put(im->store, m, &stored, e);
-	if (rc != 0)
-		return rc;
-	t->messages++;
-	t->events += stored;
-	t->repeated += rama_wire_message_events(m) - stored;
+	t->messages = im->it.messages;
+	t->events = im->it.events;
+	t->repeated = im->it.repeated;
+	t->refused = im->it.refused;
+	t->batches = im->it.batches;
 	show(im->s, t);
-	return im->waiting >= FILE_BATCH ? commit(im, e) : 0;
 }
 
-/* One file; what is wrong with it does not keep others from being read. Status of the command. */
-static int import_one(struct import *im, const char *path)
+static bool stops(void *ctx)
 {
-	struct rama_index_import_options o = { .message = take, .tell = tell, .ctx = im };
-	struct rama_index_import_totals t = { 0 };
-	struct rama_err e = { 0 };
-	int rc = rama_index_import_file(path, &o, &t, &e), done;
-
-	im->s->total.refused += t.bad;
-	if (rc == 0 || rc == RAMA_ECORRUPT || rc == RAMA_EFORMAT) {
-		struct rama_err more = { 0 };
-
-		done = commit(im, &more);
-		if (done != 0) {
-			rc = done;
-			e = more;
-		}
-	} else if (im->waiting > 0) {
-		rama_store_rollback(im->store);
-		im->waiting = 0;
-	}
-	if (rc != 0)
-		tell(im, e.text);
-	return rc == 0 ? 0 : rama_err_status(rc);
+	(void)ctx;
+	return stop;
 }
 
+/* What is wrong with one file does not keep others from being read. */
 static int from_files(struct state *s)
 {
-	struct import im = { .s = s };
-	int status = rama_cli_store_here(&im.store, s->o, RAMA_TAB_OPT_collect_store,
+	struct import im = {
+		.s = s, .it = { .tell = tell, .progress = take_counts, .stop = stops, .ctx = &im }
+	};
+	int status = rama_cli_store_here(&im.it.store, s->o, RAMA_TAB_OPT_collect_store,
 					 RAMA_STORE_WRITE | RAMA_STORE_CREATE);
 
 	if (status != 0)
 		return status;
 	for (size_t i = 0; i < s->o->n_args && !stop; i++) {
-		int got = import_one(&im, s->o->args[i]);
+		struct rama_err e = { 0 };
+		int rc = rama_index_import_store(&im.it, s->o->args[i], &e);
 
-		status = got > status ? got : status;
+		if (rc != 0)
+			tell(s, e.text);
+		status = rama_err_status(rc) > status ? rama_err_status(rc) : status;
 	}
-	rama_store_close(im.store);
+	take_counts(&im);
+	rama_store_close(im.it.store);
 	print_totals(s);
 	return status;
 }

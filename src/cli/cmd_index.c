@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_index.c: iorama index */
-#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -8,20 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/human.h"
 #include "base/json.h"
+#include "base/now.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/open_store.h"
 #include "cli/paper.h"
 #include "cli/profile.h"
-#include "cli/study.h"
-#include "index/run.h"
-#include "index/watch.h"
+#include "index/trees.h"
 
 #define KEPT (32 << 20) /* bytes */
 #define SHOW_EVERY 0.1	/* seconds between two states of the progress line */
@@ -34,28 +31,17 @@ struct flaw {
 struct command {
 	struct rama_cli_opts o;
 	struct rama_diag_profile profile;
-	struct rama_index_run run;
-	struct rama_index_watch *watch;
-	char **roots; /* arguments, absolute */
-	size_t n_roots;
+	struct rama_index_trees trees;
 	char where[PATH_MAX];
 	bool quiet, as_json;
 	struct flaw *flaws;
-	size_t n_flaws, unread;
+	size_t n_flaws, room_flaws;
 	sigset_t before; /* signals as they were */
 	/* the progress line */
 	bool shows, shown;
 	size_t base, todo; /* logs before this pass, of it */
 	double start, delay, told;
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- what is told meanwhile ------------------------------------------------------------------ */
 
@@ -75,7 +61,7 @@ static void progress(void *ctx, const struct rama_index_counts *n)
 {
 	struct command *c = ctx;
 	char text[3][RAMA_HUMAN];
-	double t = c->shows ? now() : 0;
+	double t = c->shows ? rama_now() : 0;
 
 	if (!c->shows || t - c->start < c->delay || t - c->told < SHOW_EVERY)
 		return;
@@ -90,14 +76,11 @@ static void progress(void *ctx, const struct rama_index_counts *n)
 static void problem(void *ctx, const char *path, const char *line)
 {
 	struct command *c = ctx;
-	struct flaw *bigger;
 
 	clear_line(c);
 	rama_cli_complain(path, "%s", line);
-	bigger = c->as_json ? realloc(c->flaws, (c->n_flaws + 1) * sizeof(*bigger)) : NULL;
-	if (bigger == NULL)
+	if (!c->as_json || !RAMA_GROW(c->flaws, c->room_flaws, c->n_flaws + 1))
 		return;
-	c->flaws = bigger;
 	c->flaws[c->n_flaws++] = (struct flaw){ strdup(path), strdup(line) };
 }
 
@@ -166,127 +149,42 @@ static bool stop(void *ctx)
 	return false;
 }
 
-/* ---- the logs -------------------------------------------------------------------------------- */
+/* ---- passes over the logs -------------------------------------------------------------------- */
 
-/* the arguments as absolute paths: a log has one name in the store, wherever it is named from */
-static int find_roots(struct command *c)
+static void unread(void *ctx, const char *path, const char *line)
 {
-	c->roots = calloc(c->o.n_args + 1, sizeof(*c->roots));
-	if (c->roots == NULL)
-		return 4;
-	for (size_t i = 0; i < c->o.n_args; i++) {
-		const char *arg = c->o.args[i];
-		char *path = arg[0] == '@' ? strdup(arg) : realpath(arg, NULL);
-
-		if (path == NULL) {
-			rama_cli_complain(arg, "cannot be opened: %s", strerror(errno));
-			c->unread++;
-			continue;
-		}
-		c->roots[c->n_roots++] = path;
-	}
-	return 0;
+	(void)ctx;
+	rama_cli_complain(path, "%s", line);
 }
 
-/* those of lists may be relative */
-static int make_absolute(struct rama_study_paths *p)
+static void pass(void *ctx, size_t logs)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		char *path = p->path[i][0] != '/' ? realpath(p->path[i], NULL) : NULL;
+	struct command *c = ctx;
 
-		if (path != NULL)
-			p->path[i] = rama_arena_text(&p->arena, path, strlen(path));
-		free(path);
-		if (p->path[i] == NULL)
-			return 4;
-	}
-	rama_study_paths_sort(p);
-	return 0;
+	c->base = done_of(&c->trees.run.counts);
+	c->todo = logs;
 }
 
-static int put(struct command *c, const char *const *paths, size_t n)
+static void passed(void *ctx)
+{
+	clear_line(ctx);
+}
+
+static int failed(struct command *c, int rc, const struct rama_err *e)
 {
 	char shown[PATH_MAX];
-	struct rama_err e = { 0 };
-	int rc;
 
-	c->base = done_of(&c->run.counts);
-	c->todo = n;
-	rc = rama_index_run(&c->run, paths, n, &e);
-	clear_line(c);
-	if (rc == 0)
-		return 0;
-	rama_cli_complain(rama_store_shown(c->where, shown), "%s", e.text);
+	if (rc != 0 && e->code != 0) /* else it was told */
+		rama_cli_complain(c->trees.in_store ? rama_store_shown(c->where, shown) : "index",
+				  "%s", e->text);
 	return rama_err_status(rc);
-}
-
-/* all there is. With a watch, what is still being written waits. */
-static int put_trees(struct command *c)
-{
-	struct rama_study_paths p = { 0 };
-	size_t n = 0;
-	int status = 0;
-
-	for (size_t i = 0; i < c->n_roots && status == 0; i++)
-		status = rama_cli_paths_add(&p, "index", c->roots[i]);
-	if (status == 0)
-		status = make_absolute(&p);
-	c->unread += p.unread;
-	for (size_t i = 0; status == 0 && i < p.n; i++)
-		if (c->watch == NULL || !rama_index_watch_defer(c->watch, p.path[i]))
-			p.path[n++] = p.path[i];
-	if (status == 0)
-		status = put(c, (const char *const *)p.path, n);
-	rama_study_paths_fini(&p);
-	return status;
-}
-
-/* ---- --watch --------------------------------------------------------------------------------- */
-
-static int start_watch(struct command *c)
-{
-	struct rama_err e = { 0 };
-	struct stat st;
-	int rc = rama_index_watch_open(&c->watch, note, c, &e);
-
-	for (size_t i = 0; rc == 0 && i < c->n_roots; i++)
-		if (stat(c->roots[i], &st) == 0 && S_ISDIR(st.st_mode))
-			rc = rama_index_watch_add(c->watch, c->roots[i], &e);
-	if (rc == 0)
-		return 0;
-	rama_cli_complain("index", "%s", e.text);
-	return rama_err_status(rc);
-}
-
-static int watch(struct command *c)
-{
-	int status = 0;
-
-	c->run.taken = taken;
-	while (status == 0 && !stop(c)) {
-		struct rama_err e = { 0 };
-		const char *const *paths;
-		size_t n;
-		bool again;
-		int rc = rama_index_watch_wait(c->watch, -1, &c->before, &paths, &n, &again, &e);
-
-		if (rc != 0) {
-			rama_cli_complain("index", "%s", e.text);
-			return rama_err_status(rc);
-		}
-		if (n > 0)
-			status = put(c, paths, n);
-		if (status == 0 && again)
-			status = put_trees(c);
-	}
-	return status;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void print_json(struct command *c)
 {
-	const struct rama_index_counts *n = &c->run.counts;
+	const struct rama_index_counts *n = &c->trees.run.counts;
 	char shown[PATH_MAX];
 	struct rama_out out;
 	struct rama_json j;
@@ -319,7 +217,7 @@ static void print_json(struct command *c)
 
 static void print_end(struct command *c)
 {
-	const struct rama_index_counts *n = &c->run.counts;
+	const struct rama_index_counts *n = &c->trees.run.counts;
 	char text[4][RAMA_HUMAN], shown[PATH_MAX];
 
 	if (c->as_json) {
@@ -357,33 +255,33 @@ static unsigned threads_of(const struct rama_cli_opts *o)
 static int run(struct command *c)
 {
 	bool watched = rama_cli_opts_has(&c->o, RAMA_TAB_OPT_index_watch);
-	int status = find_roots(c);
+	struct rama_index_trees *t = &c->trees;
+	struct rama_err e = { 0 };
+	int rc = rama_index_trees_open(t, c->o.args, c->o.n_args, watched, &e);
 
-	if (status == 0 && watched)
-		status = start_watch(c);
-	if (status == 0)
-		status = put_trees(c);
-	if (status == 0 && watched && !stop(c))
-		status = watch(c);
-	if (status == 0 || c->run.counts.stored > 0)
+	if (rc == 0)
+		rc = rama_index_trees_put(t, &e);
+	if (rc == 0 && watched && !stop(c)) {
+		t->run.taken = taken;
+		rc = rama_index_trees_watch(t, &c->before, &e);
+	}
+	rc = failed(c, rc, &e);
+	if (rc == 0 || t->run.counts.stored > 0)
 		print_end(c);
-	if (status == 0)
-		status = c->unread > 0 ? 3 : c->run.worst;
-	return status;
+	if (rc == 0)
+		rc = t->unread > 0 ? 3 : t->run.worst;
+	return rc;
 }
 
 static void fini(struct command *c)
 {
-	rama_index_watch_close(c->watch);
-	rama_store_close(c->run.store);
+	rama_index_trees_close(&c->trees);
+	rama_store_close(c->trees.run.store);
 	rama_diag_profile_fini(&c->profile);
-	for (size_t i = 0; i < c->n_roots; i++)
-		free(c->roots[i]);
 	for (size_t i = 0; i < c->n_flaws; i++) {
 		free(c->flaws[i].path);
 		free(c->flaws[i].line);
 	}
-	free(c->roots);
 	free(c->flaws);
 	rama_cli_opts_fini(&c->o);
 }
@@ -403,9 +301,9 @@ int rama_cli_cmd_index(int argc, char **argv)
 	c.quiet = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_quiet);
 	c.as_json = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_json);
 	c.shows = !c.quiet && isatty(STDERR_FILENO);
-	c.start = now();
+	c.start = rama_now();
 	c.delay = strtod(rama_cli_opts_setting(RAMA_TAB_SET_PROGRESS), NULL);
-	c.run = (struct rama_index_run){
+	c.trees.run = (struct rama_index_run){
 		.opt = { .profile = &c.profile,
 			 .no_logs = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_nologs) },
 		.threads = threads_of(&c.o),
@@ -414,15 +312,19 @@ int rama_cli_cmd_index(int argc, char **argv)
 		.progress = progress,
 		.ctx = &c
 	};
+	c.trees.problem = unread;
+	c.trees.note = note;
+	c.trees.pass = pass;
+	c.trees.passed = passed;
 	if (rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_watch)) {
 		hold_signals(&c);
-		c.run.stop = stop;
+		c.trees.run.stop = stop;
 	}
 	status = rama_cli_store_place(&c.o, RAMA_TAB_OPT_index_store, c.where) ? 0 : 4;
 	if (status == 0)
 		status = rama_cli_profile_load(&c.profile, &c.o, RAMA_TAB_OPT_index_profile);
 	if (status == 0)
-		status = rama_cli_store_here(&c.run.store, &c.o, RAMA_TAB_OPT_index_store,
+		status = rama_cli_store_here(&c.trees.run.store, &c.o, RAMA_TAB_OPT_index_store,
 					     RAMA_STORE_WRITE | RAMA_STORE_CREATE);
 	if (status == 0)
 		status = run(&c);

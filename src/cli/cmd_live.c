@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_live.c: iorama live: the words in the segments of running processes that switch their live
- * events and traces. */
+/* cmd_live.c: iorama live */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "launch/jobs.h"
 #include "config/settings.h"
-#include "segment/ring.h"
-#include "table/layers.h"
-
-enum { LIST = 64 }; /* bytes for words of layers */
+#include "launch/switch.h"
 
 struct live {
 	struct rama_cli_opts o;
@@ -31,53 +25,10 @@ struct live {
 	int status;
 };
 
-/* one process, as it was before */
-struct process {
-	const struct rama_launch_job *job;
-	const struct rama_launch_seg_info *info;
-	struct rama_seg_switch was, now;
-	uint32_t reader;
-	uint64_t made, dropped, waiting;
-};
-
 static void worse(struct live *l, int status)
 {
 	if (status > l->status)
 		l->status = status;
-}
-
-/* "POSIX,STDIO", "all" or "off" */
-static const char *words_of(char to[LIST], uint32_t layers)
-{
-	uint32_t all = (1u << RAMA_TAB_LAYER_ROWS) - 1;
-	size_t used = 0;
-
-	if ((layers & all) == 0)
-		return "off";
-	if ((layers & all) == all)
-		return "all";
-	to[0] = '\0';
-	for (unsigned i = 0; i < RAMA_TAB_LAYER_ROWS; i++)
-		if (layers >> i & 1)
-			used += (size_t)snprintf(to + used, LIST - used, "%s%s",
-						 used > 0 ? "," : "", rama_tab_event_layer[i].word);
-	return to;
-}
-
-/* ---- which processes ------------------------------------------------------------------------- */
-
-static bool is_named(const char *asked, const struct rama_launch_job *j,
-		     const struct rama_launch_seg_info *info)
-{
-	char number[24];
-
-	if (j->name != NULL && strcmp(asked, j->name) == 0)
-		return true;
-	snprintf(number, sizeof(number), "%lld", (long long)info->pid);
-	if (strcmp(asked, number) == 0)
-		return true;
-	snprintf(number, sizeof(number), "%lld", (long long)info->jobid);
-	return strcmp(asked, number) == 0;
 }
 
 static bool is_asked(struct live *l, const struct rama_launch_job *j,
@@ -86,7 +37,7 @@ static bool is_asked(struct live *l, const struct rama_launch_job *j,
 	bool is = l->n_asked == 0;
 
 	for (size_t i = 0; i < l->n_asked; i++) {
-		bool named = is_named(l->asked[i], j, info);
+		bool named = rama_launch_switch_named(l->asked[i], j, info);
 
 		if (l->met != NULL)
 			l->met[i] |= named;
@@ -95,80 +46,21 @@ static bool is_asked(struct live *l, const struct rama_launch_job *j,
 	return is;
 }
 
-/* Programs that another took the place of are past; a process that cannot be told from here may
- * run on another host. */
-static bool runs(const struct rama_launch_seg_info *info)
+static void show_json(struct live *l, const struct rama_launch_switch *p)
 {
-	return !info->bad && info->alive > 0 && info->phase != RAMA_SEG_REPLACED;
-}
-
-/* ---- one process ----------------------------------------------------------------------------- */
-
-static uint32_t owner(void)
-{
-	return geteuid() == 0 ? UINT32_MAX : (uint32_t)geteuid();
-}
-
-static int look(struct process *p, struct rama_err *e)
-{
-	struct rama_seg_mapped *m = malloc(sizeof(*m));
-	int rc;
-
-	if (m == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	rc = rama_seg_mapped_open(m, p->info->path, owner(), false, e);
-
-	if (rc == 0) {
-		p->was = (struct rama_seg_switch){ .live = m->seg.control.live,
-						   .trace = m->seg.control.trace };
-		p->now = p->was;
-		p->reader = m->seg.control.reader;
-		for (uint32_t i = 0; i < rama_seg_lanes(&m->seg); i++) {
-			struct rama_seg_ring_state st;
-
-			rama_seg_ring_state(m, i, &st);
-			p->made += st.made;
-			p->dropped += st.dropped;
-			p->waiting += st.made - st.taken;
-		}
-		rama_seg_mapped_close(m);
-	}
-	free(m);
-	return rc;
-}
-
-static uint32_t changed(const struct live *l, uint32_t was, uint32_t layers)
-{
-	return l->on ? was | layers : was & ~layers;
-}
-
-static int change(const struct live *l, struct process *p, struct rama_err *e)
-{
-	/* reads and writes, which files as such have none of */
-	uint32_t traced = (1u << RAMA_SEG_LAYER_H5F) - 1;
-
-	p->now.set_live = true;
-	p->now.live = changed(l, p->was.live, l->layers);
-	if (l->trace) {
-		p->now.set_trace = true;
-		p->now.trace = changed(l, p->was.trace, l->layers & traced);
-	}
-	return rama_seg_mapped_switch(p->info->path, owner(), &p->now, NULL, e);
-}
-
-static void show_json(struct live *l, const struct process *p)
-{
-	char text[LIST];
+	char text[RAMA_LAUNCH_SWITCH_WORDS];
 
 	rama_json_open(&l->json, '{');
 	rama_json_key_string(&l->json, "job", p->job->name);
 	rama_json_key_i64(&l->json, "jobid", p->info->jobid);
 	rama_json_key_i64(&l->json, "pid", p->info->pid);
-	rama_json_key_string(&l->json, "live", words_of(text, p->now.live));
-	rama_json_key_string(&l->json, "trace", words_of(text, p->now.trace));
+	rama_json_key_string(&l->json, "live", rama_launch_switch_words(text, p->now.live));
+	rama_json_key_string(&l->json, "trace", rama_launch_switch_words(text, p->now.trace));
 	if (l->change) {
-		rama_json_key_string(&l->json, "live_before", words_of(text, p->was.live));
-		rama_json_key_string(&l->json, "trace_before", words_of(text, p->was.trace));
+		rama_json_key_string(&l->json, "live_before",
+				     rama_launch_switch_words(text, p->was.live));
+		rama_json_key_string(&l->json, "trace_before",
+				     rama_launch_switch_words(text, p->was.trace));
 	}
 	rama_json_key_i64(&l->json, "reader", p->reader);
 	rama_json_key_i64(&l->json, "made", (int64_t)p->made);
@@ -178,9 +70,9 @@ static void show_json(struct live *l, const struct process *p)
 	rama_json_close(&l->json, '}');
 }
 
-static void show_text(const struct live *l, const struct process *p)
+static void show_text(const struct live *l, const struct rama_launch_switch *p)
 {
-	char live[LIST], trace[LIST], reader[16] = "-";
+	char live[RAMA_LAUNCH_SWITCH_WORDS], trace[RAMA_LAUNCH_SWITCH_WORDS], reader[16] = "-";
 
 	if (l->shown == 0)
 		printf("%8s  %-20s %-20s %8s %12s %10s  %s\n", "process", "live", "trace", "agent",
@@ -188,20 +80,21 @@ static void show_text(const struct live *l, const struct process *p)
 	if (p->reader != 0)
 		snprintf(reader, sizeof(reader), "%u", p->reader);
 	printf("%8lld  %-20s %-20s %8s %12llu %10llu  %s  %.60s\n", (long long)p->info->pid,
-	       words_of(live, p->now.live), words_of(trace, p->now.trace), reader,
-	       (unsigned long long)p->made, (unsigned long long)p->dropped,
-	       p->job->name != NULL ? p->job->name : "-", p->info->text);
+	       rama_launch_switch_words(live, p->now.live),
+	       rama_launch_switch_words(trace, p->now.trace), reader, (unsigned long long)p->made,
+	       (unsigned long long)p->dropped, p->job->name != NULL ? p->job->name : "-",
+	       p->info->text);
 }
 
 static void take(struct live *l, const struct rama_launch_job *j,
 		 const struct rama_launch_seg_info *info)
 {
-	struct process p = { .job = j, .info = info };
+	struct rama_launch_switch p = { .job = j, .info = info };
 	struct rama_err e = { 0 };
-	int rc = look(&p, &e);
+	int rc = rama_launch_switch_look(&p, &e);
 
 	if (rc == 0 && l->change)
-		rc = change(l, &p, &e);
+		rc = rama_launch_switch_set(&p, l->layers, l->on, l->trace, &e);
 	if (rc == RAMA_EMISSING) /* it has just ended */
 		return;
 	if (rc != 0) {
@@ -265,7 +158,8 @@ static void walk(struct live *l)
 		const struct rama_launch_job *j = &l->jobs.job[i];
 
 		for (size_t k = 0; k < j->infos.n; k++)
-			if (runs(&j->infos.info[k]) && is_asked(l, j, &j->infos.info[k]))
+			if (rama_launch_switch_runs(&j->infos.info[k]) &&
+			    is_asked(l, j, &j->infos.info[k]))
 				take(l, j, &j->infos.info[k]);
 	}
 	for (size_t i = 0; i < l->n_asked; i++) {
@@ -302,7 +196,7 @@ int rama_cli_cmd_live(int argc, char **argv)
 	parse(&l, argc, argv);
 	rama_out_init(&l.out, rama_cli_to_file, stdout);
 	rama_json_init(&l.json, &l.out);
-	rc = l.met == NULL ? rama_err_set(&e, RAMA_EMEMORY, "out of memory") : find(&l, &e);
+	rc = l.met == NULL ? rama_err_no_memory(&e) : find(&l, &e);
 	if (rc == 0) {
 		print(&l);
 	} else {

@@ -10,11 +10,13 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/input.h"
+#include "cli/open_store.h"
 #include "cli/profile.h"
 #include "cli/report_fleet.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
 #include "report/form.h"
+#include "study/jobs.h"
 #include "study/stored.h"
 
 #define STATUS_FOUND 1 /* of --fail-on */
@@ -276,7 +278,9 @@ static int report_one(struct command *c, const struct rama_study_source *from, s
 /* A job without a log: what the store has of it instead, for people. */
 static int tell_stored(struct command *c, int64_t job, const char *line)
 {
-	struct rama_cli_terminal t = { c->ask.look.width, c->ask.look.colour, c->ask.look.utf8 };
+	struct rama_grid_style style = { .width = c->ask.look.width,
+					 .colour = c->ask.look.colour,
+					 .utf8 = c->ask.look.utf8 };
 	struct rama_err e = { 0 };
 	struct rama_out out;
 	int rc, status;
@@ -285,7 +289,8 @@ static int tell_stored(struct command *c, int64_t job, const char *line)
 	if (c->id != RAMA_REPORT_FORM_text)
 		return rama_err_status(RAMA_EMISSING);
 	rama_out_init(&out, NULL, NULL);
-	rc = rama_cli_stored_tell(c->store, job, &t, c->ask.look.verbose, &out, &e);
+	rc = rama_study_job_tell(c->store, job, RAMA_ROWS_TEXT, &style, c->ask.look.verbose, &out,
+				 &e);
 	status = rc != 0 ? rama_err_status(rc) : write_report(c, &out, line);
 	if (rc != 0)
 		rama_cli_complain("report", "%s", e.text);
@@ -394,7 +399,8 @@ int rama_cli_cmd_report(int argc, char **argv)
 		read_options(&c);
 	status = rama_cli_profile_load(&c.profile, &c.o, RAMA_TAB_OPT_report_profile);
 	if (status == 0 && rama_cli_opts_has(&c.o, RAMA_TAB_OPT_report_store)) {
-		status = rama_cli_stored_open(&c.store, &c.o, RAMA_TAB_OPT_report_store);
+		status = rama_cli_store_here(&c.store, &c.o, RAMA_TAB_OPT_report_store,
+					     RAMA_STORE_READ);
 		if (status != 0)
 			rama_diag_profile_fini(&c.profile);
 	}
@@ -405,7 +411,7 @@ int rama_cli_cmd_report(int argc, char **argv)
 		rama_cli_progress_end();
 		rama_diag_profile_fini(&c.profile);
 	}
-	rama_cli_stored_close(c.store);
+	rama_store_close(c.store);
 	rama_cli_opts_fini(&c.o);
 	return status;
 }

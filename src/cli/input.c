@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/now.h"
 
 static struct {
 	bool on, shown;
-	struct timespec start;
+	double start;
 	double delay;
 	int percent;
 } progress;
@@ -20,7 +21,7 @@ void rama_cli_progress_start(bool wanted)
 	progress.on = wanted && isatty(STDERR_FILENO);
 	progress.delay = strtod(rama_cli_opts_setting(RAMA_TAB_SET_PROGRESS), NULL);
 	progress.percent = -1;
-	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	progress.start = rama_now();
 }
 
 void rama_cli_progress_end(void)
@@ -31,19 +32,11 @@ void rama_cli_progress_end(void)
 	progress.percent = -1;
 }
 
-static double since_start(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - progress.start.tv_sec) +
-	       1e-9 * (double)(now.tv_nsec - progress.start.tv_nsec);
-}
-
 /* is there something new to be shown? */
 static bool is_due(int percent)
 {
-	if (!progress.on || percent == progress.percent || since_start() < progress.delay)
+	if (!progress.on || percent == progress.percent ||
+	    rama_now() - progress.start < progress.delay)
 		return false;
 	progress.percent = percent;
 	progress.shown = true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/input.h"
+#include "query/open.h"
 
 bool rama_cli_store_place(const struct rama_cli_opts *o, enum rama_tab_option_id option,
 			  char where[PATH_MAX])
@@ -25,22 +26,6 @@ bool rama_cli_store_place(const struct rama_cli_opts *o, enum rama_tab_option_id
 	return true;
 }
 
-/* Whoever looks finds those lost of whom nothing is heard any more, also where nobody writes any
- * more who would see to it. A store that may only be read stays as it is. */
-static void see_lost(struct rama_store *s, const char *where)
-{
-	int64_t now = rama_store_now(s);
-	struct rama_store *to_write;
-	struct rama_err e = { 0 };
-
-	if (rama_store_stale(s, now, &e) != 1 ||
-	    rama_store_open(&to_write, where, RAMA_STORE_WRITE, &e) != 0)
-		return;
-	rama_store_wait(to_write, 500);
-	rama_store_reap(to_write, now, &e);
-	rama_store_close(to_write);
-}
-
 int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o,
 			enum rama_tab_option_id option, unsigned flags)
 {
@@ -50,9 +35,8 @@ int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o,
 
 	if (!rama_cli_store_place(o, option, where))
 		return 4;
-	rc = rama_store_open(s, where, flags, &e);
-	if (rc == 0 && (flags & RAMA_STORE_WRITE) == 0)
-		see_lost(*s, where);
+	rc = (flags & RAMA_STORE_WRITE) == 0 ? rama_query_open(s, where, flags, &e)
+					     : rama_store_open(s, where, flags, &e);
 	if (rc == 0)
 		return 0;
 	rama_cli_complain(rama_store_shown(where, shown), "%s", e.text);

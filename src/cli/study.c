@@ -2,8 +2,6 @@
 #include "cli/study.h"
 
 #include "cli/input.h"
-#include "cli/open_store.h"
-#include "study/jobs.h"
 
 static void print_line(void *ctx, const char *path, const char *line)
 {
@@ -40,24 +38,4 @@ int rama_cli_paths_add(struct rama_study_paths *p, const char *command, const ch
 	if (rc == RAMA_EMEMORY) /* others were told */
 		rama_cli_complain(command, "%s", e.text);
 	return rc < 0 ? rama_err_status(rc) : 0;
-}
-
-/* report/ and store/ both have cells: who prints reports does not see those of the store */
-int rama_cli_stored_open(struct rama_store **s, const struct rama_cli_opts *o,
-			 enum rama_tab_option_id option)
-{
-	return rama_cli_store_here(s, o, option, RAMA_STORE_READ);
-}
-
-void rama_cli_stored_close(struct rama_store *s)
-{
-	rama_store_close(s);
-}
-
-int rama_cli_stored_tell(struct rama_store *s, int64_t job, const struct rama_cli_terminal *t,
-			 bool all, struct rama_out *out, struct rama_err *e)
-{
-	struct rama_grid_style style = { .width = t->width, .colour = t->colour, .utf8 = t->utf8 };
-
-	return rama_study_job_tell(s, job, RAMA_ROWS_TEXT, &style, all, out, e);
 }

@@ -12,6 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
+
+#define SECOND 1000000000 /* ns */
+
 /* Signals that would end or stop this process, or that the command may be waiting for. They stay
  * blocked and are taken one by one. */
 static const int passed[] = { SIGINT,  SIGTERM, SIGHUP,	  SIGQUIT, SIGUSR1, SIGUSR2,
@@ -92,38 +96,30 @@ static bool reap(struct rama_launch_child *c)
 
 /* The next signal, or 0 when a second is over. */
 static int next_signal(const struct rama_launch_child *c, const sigset_t *set, siginfo_t *info,
-		       struct timespec *due)
+		       int64_t *due)
 {
-	struct timespec now, left;
+	int64_t left;
 	int rc;
 
 	if (c->second == NULL)
 		return sigwaitinfo(set, info);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	left.tv_sec = due->tv_sec - now.tv_sec;
-	left.tv_nsec = due->tv_nsec - now.tv_nsec;
-	if (left.tv_nsec < 0) {
-		left.tv_sec--;
-		left.tv_nsec += 1000000000;
-	}
-	if (left.tv_sec >= 0) {
-		rc = sigtimedwait(set, info, &left);
+	left = *due - rama_now_ns();
+	if (left >= 0) {
+		const struct timespec t = { left / SECOND, left % SECOND };
+
+		rc = sigtimedwait(set, info, &t);
 		if (rc > 0 || errno != EAGAIN)
 			return rc;
-		clock_gettime(CLOCK_MONOTONIC, &now);
 	}
-	*due = now;
-	due->tv_sec++;
+	*due = rama_now_ns() + SECOND;
 	return 0;
 }
 
 static void wait_for(struct rama_launch_child *c, const sigset_t *set)
 {
-	struct timespec due;
+	int64_t due = rama_now_ns() + SECOND;
 	siginfo_t info;
 
-	clock_gettime(CLOCK_MONOTONIC, &due);
-	due.tv_sec++;
 	while (!reap(c)) {
 		int rc = next_signal(c, set, &info, &due);
 

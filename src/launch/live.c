@@ -19,6 +19,7 @@
 
 #include "agent/agent.h"
 #include "base/now.h"
+#include "config/state.h"
 #include "config/value.h"
 #include "gather/pack.h"
 #include "index/index.h"
@@ -45,29 +46,16 @@ static void wait_step(void)
  * our end. */
 static bool spool_place(struct rama_launch_live *v, const char *job)
 {
-	const char *given = rama_config_value(RAMA_TAB_SET_SPOOL),
-		   *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int n;
+	const char *given = rama_config_value(RAMA_TAB_SET_SPOOL);
+	char name[NAME_MAX + 16];
 
-	if (*given == '/')
-		n = snprintf(v->spool, sizeof(v->spool), "%s.run/%s", given, job);
-	else if (state != NULL && *state == '/')
-		n = snprintf(v->spool, sizeof(v->spool), "%s/iorama/spool.run/%s", state, job);
-	else
-		n = snprintf(v->spool, sizeof(v->spool), "%s/.local/state/iorama/spool.run/%s",
-			     home != NULL ? home : "", job);
-	return n < (int)sizeof(v->spool) - 64;
-}
-
-static bool make_path(char *path)
-{
-	for (char *p = path + 1; *p != '\0'; p++)
-		if (*p == '/') {
-			*p = '\0';
-			mkdir(path, 0700);
-			*p = '/';
-		}
-	return mkdir(path, 0700) == 0 || errno == EEXIST;
+	if (*given == '/') {
+		snprintf(v->spool, sizeof(v->spool), "%s.run/%s", given, job);
+	} else {
+		snprintf(name, sizeof(name), "spool.run/%s", job);
+		rama_config_state_place(v->spool, sizeof(v->spool), name);
+	}
+	return strlen(v->spool) < sizeof(v->spool) - 64;
 }
 
 /* only when nothing waits in it any more */
@@ -198,7 +186,7 @@ void rama_launch_live_start(struct rama_launch_live *v, const struct rama_launch
 	if (rama_look_agent_at(place->root, &pid, v->spool, sizeof(v->spool))) {
 		v->other = true;
 		v->agent = (pid_t)pid;
-	} else if (!spool_place(v, place->job) || !make_path(v->spool)) {
+	} else if (!spool_place(v, place->job) || !rama_config_state_make(v->spool)) {
 		snprintf(v->trouble, sizeof(v->trouble), "no agent was started: %.300s: %s",
 			 v->spool, strerror(errno));
 		v->spool[0] = '\0';

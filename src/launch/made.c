@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "logfile/log.h"
 
 #define SUFFIX ".darshan"
@@ -55,13 +56,12 @@ int rama_launch_made_init(struct rama_launch_made *m, const struct rama_launch_l
 
 static int add(struct rama_gather_list *list, const char *path)
 {
-	char **more = realloc(list->path, (list->n + 1) * sizeof(*more));
+	size_t room = list->n; /* there are few of them */
 
-	if (more == NULL)
+	if (!RAMA_GROW(list->path, room, list->n + 1))
 		return RAMA_EMEMORY;
-	list->path = more;
-	more[list->n] = strdup(path);
-	if (more[list->n] == NULL)
+	list->path[list->n] = strdup(path);
+	if (list->path[list->n] == NULL)
 		return RAMA_EMEMORY;
 	list->n++;
 	return 0;

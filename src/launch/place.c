@@ -182,3 +182,20 @@ int rama_launch_place_make(struct rama_launch_place *p, struct rama_err *e)
 	}
 	return rc;
 }
+
+void rama_launch_place_roots(struct rama_gather_roots *roots, const struct rama_launch_told *told)
+{
+	char path[PATH_MAX / 2], why[256];
+	const char *base;
+
+	for (unsigned i = 0; (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
+		struct rama_err e = { 0 };
+
+		if (rama_gather_root_make(base, path, why, &e) != 0)
+			rama_launch_problem(told, "agent", "%s", e.text);
+		else if (why[0] != '\0')
+			rama_launch_problem(told, "agent", "%s/iorama-%u: %s; segments are in %s",
+					    base, (unsigned)geteuid(), why, path);
+	}
+	rama_gather_roots_find(roots, (uint32_t)geteuid());
+}

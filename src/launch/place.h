@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "gather/place.h"
+#include "launch/told.h"
 
 struct rama_launch_place {
 	char root[PATH_MAX / 2];
@@ -23,5 +24,9 @@ struct rama_launch_place {
 /* Makes a new job's directory, the spare ones and the tally, and holds the locks. */
 int rama_launch_place_make(struct rama_launch_place *p, struct rama_err *e);
 void rama_launch_place_unlock(struct rama_launch_place *p);
+
+/* All places that processes of this user may use. What is not there is made, so that nobody else
+ * can take its name; what cannot be is told of the agent, who reads them. */
+void rama_launch_place_roots(struct rama_gather_roots *roots, const struct rama_launch_told *told);
 
 #endif

@@ -153,9 +153,11 @@ int rama_launch_recover_find(struct rama_launch_recover *r, const char *const *a
 {
 	const char **files = calloc(n_args + 1, sizeof(*files));
 	size_t n = 0;
-	int rc = files == NULL ? rama_err_no_memory(e) : 0;
+	int rc = 0;
 
-	if (rc == 0 && n_args == 0)
+	if (files == NULL)
+		return rama_err_no_memory(e);
+	if (n_args == 0)
 		rc = rama_launch_jobs_add_default(&r->jobs, e);
 	for (size_t i = 0; rc == 0 && i < n_args; i++) {
 		struct stat st;

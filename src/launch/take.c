@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "gather/pack.h"
 #include "look/find.h"
 
@@ -204,26 +205,18 @@ static size_t read_news(int fd)
 	return news;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Looks cost as much as there are segments that stay: with many of them there are fewer looks. */
 static void *work(void *ctx)
 {
 	struct rama_launch_take *t = ctx;
 	struct pollfd wait[2] = { { .fd = t->stop, .events = POLLIN },
 				  { .fd = t->notify, .events = POLLIN } };
-	int64_t looked = now_ms();
+	int64_t looked = rama_now_ms();
 	size_t news = 0;
 
 	while (!t->full) {
 		size_t enough = NEW_MOST + t->left / 4;
-		int64_t since = now_ms() - looked, left = LOOK_MS - since;
+		int64_t since = rama_now_ms() - looked, left = LOOK_MS - since;
 		int timeout = left < 0 ? 0 : (int)left;
 
 		if (news == 0 && t->notify >= 0)
@@ -236,11 +229,11 @@ static void *work(void *ctx)
 			break;
 		if (t->notify >= 0)
 			news += read_news(t->notify);
-		since = now_ms() - looked;
+		since = rama_now_ms() - looked;
 		if (since >= (news >= enough ? PAUSE_MS : LOOK_MS) && (news > 0 || t->notify < 0)) {
 			news = 0;
 			look(t);
-			looked = now_ms();
+			looked = rama_now_ms();
 		}
 	}
 	return NULL;

@@ -57,7 +57,7 @@ static int take_text(void *ctx, const struct rama_store_row *row, struct rama_er
 	if (c->type != RAMA_STORE_CELL_TEXT)
 		return 1;
 	w->found = rama_arena_text(&w->arena, c->text, c->len);
-	return w->found != NULL ? 1 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	return w->found != NULL ? 1 : rama_err_no_memory(e);
 }
 
 static uint64_t place_of(int64_t job, uint64_t record)
@@ -101,7 +101,7 @@ static int name_of(struct walk *w, int64_t job, uint64_t record, const char **na
 	n = rama_arena_alloc(&w->arena, sizeof(*n));
 	at = rama_map_put(&w->by_id, key, NULL);
 	if (n == NULL || at == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	*n = (struct named){ job, record, w->found };
 	*at = (uintptr_t)n;
 	*name = w->found;
@@ -158,7 +158,7 @@ static int take_record(void *ctx, const struct rama_store_row *row, struct rama_
 		return 0;
 	return rama_map_put(&w->wanted, (uint64_t)row->cell[0].i, NULL) != NULL
 		       ? 0
-		       : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		       : rama_err_no_memory(e);
 }
 
 static int find_records(struct walk *w, struct rama_err *e)
@@ -246,7 +246,7 @@ int rama_query_events_list(struct rama_store *s, struct rama_store *names,
 	int rc = 0;
 
 	if (w == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	w->q = q;
 	w->names = names;
 	w->fn = fn;

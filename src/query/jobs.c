@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/grow.h"
 #include "diagnose/diagnose.h"
 #include "query/order.h"
 #include "query/sql.h"
@@ -27,11 +28,6 @@ void rama_query_jobs_fini(struct rama_query_jobs *q)
 	free((void *)q->words);
 	rama_arena_fini(&q->arena);
 	*q = (struct rama_query_jobs){ 0 };
-}
-
-static int no_memory(struct rama_err *e)
-{
-	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 }
 
 static const char *keep(struct rama_query_jobs *q, const char *text)
@@ -81,7 +77,8 @@ int rama_query_jobs_after(struct rama_query_jobs *q, const char *cursor, struct 
 	if (strcmp(cursor, "first") == 0)
 		return 0;
 	q->after = keep(q, cursor);
-	return q->after != NULL ? rama_query_place_parse(q, cursor, &place, e) : no_memory(e);
+	return q->after != NULL ? rama_query_place_parse(q, cursor, &place, e)
+				: rama_err_no_memory(e);
 }
 
 /* ---- conditions ------------------------------------------------------------------------------ */
@@ -97,7 +94,7 @@ static int add(struct rama_query_jobs *q, const struct rama_query_condition *c, 
 	to->sql = keep(q, c->sql);
 	to->jobs = c->jobs != NULL ? keep(q, c->jobs) : NULL;
 	if (to->sql == NULL || (c->jobs != NULL && to->jobs == NULL))
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	for (unsigned i = 0; i < 4; i++) {
 		struct rama_store_cell *cell = i < 2 ? &to->arg[i] : &to->jobs_arg[i - 2];
 
@@ -105,7 +102,7 @@ static int add(struct rama_query_jobs *q, const struct rama_query_condition *c, 
 			continue;
 		cell->text = rama_arena_text(&q->arena, cell->text, cell->len);
 		if (cell->text == NULL)
-			return no_memory(e);
+			return rama_err_no_memory(e);
 	}
 	q->n_conditions++;
 	return 0;
@@ -300,17 +297,15 @@ int rama_query_jobs_where(struct rama_query_jobs *q, const char *text, struct ra
 int rama_query_jobs_name(struct rama_query_jobs *q, const char *glob, struct rama_err *e)
 {
 	q->name = keep(q, glob);
-	return q->name != NULL ? 0 : no_memory(e);
+	return q->name != NULL ? 0 : rama_err_no_memory(e);
 }
 
 int rama_query_jobs_word(struct rama_query_jobs *q, const char *word, struct rama_err *e)
 {
-	const char **bigger = realloc((void *)q->words, (q->n_words + 1) * sizeof(*bigger));
 	char *small = rama_arena_text(&q->arena, word, strlen(word));
 
-	q->words = bigger != NULL ? bigger : q->words;
-	if (bigger == NULL || small == NULL)
-		return no_memory(e);
+	if (small == NULL || !RAMA_GROW(q->words, q->words_room, q->n_words + 1))
+		return rama_err_no_memory(e);
 	for (char *c = small; *c != '\0'; c++)
 		if (*c >= 'A' && *c <= 'Z')
 			*c = (char)(*c - 'A' + 'a');

@@ -54,7 +54,7 @@ struct rama_query_jobs {
 	unsigned n_conditions;
 	const char *name;   /* glob, NULL: all */
 	const char **words; /* in small letters */
-	size_t n_words;
+	size_t n_words, words_room;
 	struct rama_query_metric order;
 	bool up;
 	const char *after; /* cursor */

@@ -9,16 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "query/list.h"
 
 #define AT_ONCE 500	      /* jobs whose columns are asked for at once */
 #define COUNTED 300	      /* jobs after a page that are counted ... */
 #define COUNTED_BY_LOOKING 10 /* ... where each has to be looked at */
-
-static int no_memory(struct rama_err *e)
-{
-	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-}
 
 /* ---- numbers and keys ------------------------------------------------------------------------ */
 
@@ -123,22 +119,15 @@ static int take_entry(void *ctx, const struct rama_store_row *row, struct rama_e
 
 	if (row->n < 2 || row->cell[0].type != RAMA_STORE_CELL_INT)
 		return rama_err_set(e, RAMA_ECORRUPT, "the store answers with other columns");
-	if (l->n == l->room) {
-		size_t room = l->room == 0 ? 256 : 2 * l->room;
-		struct rama_query_entry *bigger = realloc(l->entry, room * sizeof(*bigger));
-
-		if (bigger == NULL)
-			return no_memory(e);
-		l->entry = bigger;
-		l->room = room;
-	}
+	if (!RAMA_GROW(l->entry, l->room, l->n + 1))
+		return rama_err_no_memory(e);
 	to = &l->entry[l->n++];
 	*to = (struct rama_query_entry){ row->cell[0].i,
 					 l->same != NULL ? *l->same : row->cell[1] };
 	if (to->key.type != RAMA_STORE_CELL_TEXT)
 		return 0;
 	to->key.text = rama_arena_text(&l->q->arena, to->key.text, to->key.len);
-	return to->key.text != NULL ? 0 : no_memory(e);
+	return to->key.text != NULL ? 0 : rama_err_no_memory(e);
 }
 
 /* the key that is asked for alone is put behind the entries, which do not count it */
@@ -359,7 +348,7 @@ static int give_page(struct rama_query_list *l, struct rama_err *e)
 	q->more_uncounted = l->n - n > counted;
 	if (rc == 0 && l->n > n) {
 		q->next = rama_query_place_text(q, &l->entry[n - 1].key, l->entry[n - 1].job);
-		rc = q->next != NULL ? 0 : no_memory(e);
+		rc = q->next != NULL ? 0 : rama_err_no_memory(e);
 	}
 	return rc;
 }
@@ -387,7 +376,7 @@ static int take_streamed(void *ctx, const struct rama_store_row *row, struct ram
 	rc = l->fn(l->ctx, row, e);
 	if (rc == 0 && ++l->given == q->limit) {
 		q->next = rama_query_place_text(q, &extra[0], extra[1].i);
-		rc = q->next != NULL ? 0 : no_memory(e);
+		rc = q->next != NULL ? 0 : rama_err_no_memory(e);
 	}
 	return rc;
 }
@@ -423,7 +412,7 @@ int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_s
 	int rc = 0;
 
 	if (order == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	rama_query_order_init(order, q);
 	q->next = NULL;
 	q->more = 0;

@@ -78,7 +78,7 @@ static int take_name(void *ctx, const struct rama_store_row *row, struct rama_er
 		return 0;
 	text = rama_arena_text(&l->q->arena, c->text, c->len);
 	if (text == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	l->names[l->n_names++] = (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT,
 							   .text = text,
 							   .len = c->len };
@@ -95,7 +95,7 @@ int rama_query_list_names(struct rama_query_list *l, struct rama_err *e)
 
 	l->names = calloc(l->q->names + 1, sizeof(*l->names));
 	if (l->names == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	l->by_name = true;
 	l->given = 0;
 	rc = rama_store_select(l->store, sql, NULL, 0, take_name, l, e);
@@ -129,7 +129,7 @@ static int try_few(struct rama_query_list *l, struct rama_query_sql *sql, struct
 	rama_query_sql_add(sql, " LIMIT ", NULL);
 	rama_query_sql_number(sql, (int64_t)most + 1);
 	rc = f.job != NULL ? rama_query_sql_run(sql, l->store, take_few, &f, e)
-			   : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			   : rama_err_no_memory(e);
 	if (rc != 0 || f.n > most) {
 		free(f.job);
 		return rc;

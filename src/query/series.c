@@ -81,16 +81,21 @@ static int run(struct rama_query_sql *sql, struct rama_store *s, const struct ra
 	return rc;
 }
 
+static void begin(struct rama_query_sql *sql, const char *columns, const char *from)
+{
+	rama_query_sql_init(sql);
+	rama_query_sql_add(sql, "SELECT ", NULL);
+	rama_query_sql_add(sql, columns + 2, NULL); /* without the comma before the first */
+	rama_query_sql_add(sql, from, NULL);
+}
+
 int rama_query_activity_list(struct rama_store *s, const struct rama_query_series *q,
 			     rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
 	static const char columns[] = ACTIVITY(PLACE);
 	struct rama_query_sql sql;
 
-	rama_query_sql_init(&sql);
-	rama_query_sql_add(&sql, "SELECT ", NULL);
-	rama_query_sql_add(&sql, columns + 2, NULL);
-	rama_query_sql_add(&sql, " FROM activity", NULL);
+	begin(&sql, columns, " FROM activity");
 	if (q->job >= 0)
 		add_integer(&sql, "job = ?", q->job);
 	add_times(&sql, q);
@@ -108,10 +113,7 @@ int rama_query_samples_list(struct rama_store *s, const struct rama_query_series
 	static const char columns[] = SAMPLES(PLACE);
 	struct rama_query_sql sql;
 
-	rama_query_sql_init(&sql);
-	rama_query_sql_add(&sql, "SELECT ", NULL);
-	rama_query_sql_add(&sql, columns + 2, NULL);
-	rama_query_sql_add(&sql, " FROM samples", NULL);
+	begin(&sql, columns, " FROM samples");
 	add_text(&sql, "host = ?", q->host);
 	add_times(&sql, q);
 	if (q->what != NULL)

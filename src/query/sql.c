@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 void rama_query_sql_init(struct rama_query_sql *q)
 {
 	*q = (struct rama_query_sql){ 0 };
@@ -19,16 +21,9 @@ void rama_query_sql_fini(struct rama_query_sql *q)
 
 static void add_arg(struct rama_query_sql *q, const struct rama_store_cell *cell)
 {
-	if (q->n == q->room) {
-		unsigned room = q->room == 0 ? 32 : 2 * q->room;
-		struct rama_store_cell *bigger = realloc(q->args, room * sizeof(*bigger));
-
-		if (bigger == NULL) {
-			q->text.error = RAMA_EMEMORY;
-			return;
-		}
-		q->args = bigger;
-		q->room = room;
+	if (!RAMA_GROW(q->args, q->room, q->n + 1)) {
+		q->text.error = RAMA_EMEMORY;
+		return;
 	}
 	q->args[q->n++] = *cell;
 	rama_out_char(&q->text, '$');

@@ -10,7 +10,8 @@
 struct rama_query_sql {
 	struct rama_out text;
 	struct rama_store_cell *args;
-	unsigned n, room;
+	unsigned n;
+	size_t room;
 };
 
 void rama_query_sql_init(struct rama_query_sql *q);

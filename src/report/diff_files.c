@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/map.h"
 #include "core/recordid.h"
 #include "report/diff.h"
@@ -82,15 +83,8 @@ static const char *common_name(struct rama_arena *arena, const char *a, const ch
 
 static struct bundle *new_bundle(struct pairing *p, const char *name)
 {
-	if (p->n == p->room) {
-		size_t room = p->room == 0 ? 64 : p->room * 2;
-		struct bundle *b = realloc(p->bundles, room * sizeof(*b));
-
-		if (b == NULL)
-			return NULL;
-		p->bundles = b;
-		p->room = room;
-	}
+	if (!RAMA_GROW(p->bundles, p->room, p->n + 1))
+		return NULL;
 	p->bundles[p->n] = (struct bundle){ .f = { .name = name } };
 	return &p->bundles[p->n++];
 }

@@ -11,16 +11,14 @@ static void put_side(struct rama_json *j, const struct rama_report_diff_side *s)
 
 	rama_json_open(j, '{');
 	rama_json_key_string(j, "log", s->path);
-	rama_json_key(j, "job");
-	rama_json_id(j, (uint64_t)v->jobid);
+	rama_json_key_id(j, "job", (uint64_t)v->jobid);
 	rama_json_key_i64(j, "uid", v->uid);
 	rama_json_key_string(j, "name", v->name);
 	rama_json_key_string(j, "exe", v->exe);
 	rama_json_key_i64(j, "nprocs", v->nprocs);
 	rama_json_key_i64(j, "start_s", v->start_sec);
 	rama_json_key_f64(j, "run_time", v->run_time);
-	rama_json_key(j, "complete");
-	rama_json_bool(j, v->complete);
+	rama_json_key_bool(j, "complete", v->complete);
 	rama_json_key_string(j, "verdict", s->diagnosis->verdict);
 	rama_json_key_string(j, "level", rama_diag_level_name[s->diagnosis->level]);
 	rama_json_close(j, '}');
@@ -65,8 +63,7 @@ static void put_finding_side(struct rama_json *j, const char *key,
 
 static void put_io(struct rama_json *j, const char *key, const struct rama_job_io *io)
 {
-	rama_json_key(j, key);
-	rama_json_open(j, '{');
+	rama_json_key_open(j, key, '{');
 	rama_json_key_i64(j, "reads", io->reads);
 	rama_json_key_i64(j, "writes", io->writes);
 	rama_json_key_i64(j, "metas", io->metas);
@@ -80,8 +77,7 @@ static void put_io(struct rama_json *j, const char *key, const struct rama_job_i
 
 static void put_findings(struct rama_json *j, const struct rama_report_diff *d)
 {
-	rama_json_key(j, "findings");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "findings", '[');
 	for (size_t i = 0; i < d->n_findings; i++) {
 		const struct rama_report_diff_finding *f = &d->findings[i];
 
@@ -98,8 +94,7 @@ static void put_findings(struct rama_json *j, const struct rama_report_diff *d)
 
 static void put_layers(struct rama_json *j, const struct rama_report_diff *d)
 {
-	rama_json_key(j, "layers");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "layers", '[');
 	for (unsigned i = 0; i < RAMA_JOB_LAYERS; i++) {
 		const struct rama_job_view_layer *a = &d->side[0].view->layer[i],
 						 *b = &d->side[1].view->layer[i];
@@ -117,13 +112,11 @@ static void put_layers(struct rama_json *j, const struct rama_report_diff *d)
 
 static void put_files(struct rama_json *j, const struct rama_report_diff *d)
 {
-	rama_json_key(j, "files");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "files", '{');
 	rama_json_key_i64(j, "same_name", (int64_t)d->both);
 	rama_json_key_i64(j, "only_a", (int64_t)d->only[0]);
 	rama_json_key_i64(j, "only_b", (int64_t)d->only[1]);
-	rama_json_key(j, "rows");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "rows", '[');
 	for (size_t i = 0; i < d->n_files; i++) {
 		const struct rama_report_diff_file *f = &d->files[i];
 
@@ -141,15 +134,11 @@ static void put_files(struct rama_json *j, const struct rama_report_diff *d)
 
 static void put_verdict(struct rama_json *j, const struct rama_report_diff *d)
 {
-	rama_json_key(j, "verdict");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "verdict", '{');
 	rama_json_key_string(j, "text", d->verdict);
-	rama_json_key(j, "slower");
-	rama_json_bool(j, d->slower);
-	rama_json_key(j, "faster");
-	rama_json_bool(j, d->faster);
-	rama_json_key(j, "differs");
-	rama_json_bool(j, d->differs);
+	rama_json_key_bool(j, "slower", d->slower);
+	rama_json_key_bool(j, "faster", d->faster);
+	rama_json_key_bool(j, "differs", d->differs);
 	rama_json_key_f64(j, "io_saved_s",
 			  d->metrics[RAMA_REPORT_METRIC_io_time].value[0] -
 				  d->metrics[RAMA_REPORT_METRIC_io_time].value[1]);
@@ -173,13 +162,11 @@ void rama_report_diff_json(const struct rama_report_diff *d, struct rama_out *o)
 	rama_json_key(&j, "b");
 	put_side(&j, &d->side[1]);
 	put_verdict(&j, d);
-	rama_json_key(&j, "notes");
-	rama_json_open(&j, '[');
+	rama_json_key_open(&j, "notes", '[');
 	for (unsigned i = 0; i < d->n_notes; i++)
 		rama_json_string(&j, d->notes[i]);
 	rama_json_close(&j, ']');
-	rama_json_key(&j, "metrics");
-	rama_json_open(&j, '[');
+	rama_json_key_open(&j, "metrics", '[');
 	for (unsigned m = 0; m < RAMA_REPORT_METRICS; m++)
 		put_metric(&j, d, m);
 	rama_json_close(&j, ']');

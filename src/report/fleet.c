@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "core/recordid.h"
 
 int rama_report_fleet_init(struct rama_report_fleet *f, size_t n_logs)
@@ -45,16 +46,7 @@ static int exe_of(struct rama_report_fleet *f, const char *name, uint32_t *index
 	if (fresh) {
 		char *copy = rama_arena_text(&f->arena, name, strlen(name));
 
-		if (f->n_exes == f->room_exes) {
-			size_t room = f->room_exes == 0 ? 64 : f->room_exes * 2;
-			struct rama_report_fleet_exe *p = realloc(f->exes, room * sizeof(*p));
-
-			if (p == NULL)
-				return RAMA_EMEMORY;
-			f->exes = p;
-			f->room_exes = room;
-		}
-		if (copy == NULL)
+		if (copy == NULL || !RAMA_GROW(f->exes, f->room_exes, f->n_exes + 1))
 			return RAMA_EMEMORY;
 		f->exes[f->n_exes] = (struct rama_report_fleet_exe){ .name = copy };
 		*at = f->n_exes++;

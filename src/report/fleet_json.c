@@ -9,8 +9,7 @@ static void put_job(struct rama_json *j, const struct rama_report_fleet *f,
 		    const struct rama_report_fleet_job *x)
 {
 	rama_json_open(j, '{');
-	rama_json_key(j, "job");
-	rama_json_id(j, (uint64_t)x->jobid);
+	rama_json_key_id(j, "job", (uint64_t)x->jobid);
 	rama_json_key_i64(j, "uid", x->uid);
 	rama_json_key_string(j, "user", x->user);
 	rama_json_key_string(j, "program", f->exes[x->exe].name);
@@ -27,8 +26,7 @@ static void put_job(struct rama_json *j, const struct rama_report_fleet *f,
 	rama_json_key_string(j, "level", rama_diag_level_name[x->level]);
 	rama_json_key_string(j, "worst",
 			     x->worst != UINT16_MAX ? rama_diag_rules[x->worst].id : NULL);
-	rama_json_key(j, "logs");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "logs", '[');
 	for (size_t i = x->first; i < x->first + x->steps; i++)
 		rama_json_string(j, f->logs[f->order[i]].path);
 	rama_json_close(j, ']');
@@ -37,8 +35,7 @@ static void put_job(struct rama_json *j, const struct rama_report_fleet *f,
 
 static void put_totals(struct rama_json *j, const struct rama_report_fleet *f)
 {
-	rama_json_key(j, "totals");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "totals", '{');
 	rama_json_key_i64(j, "logs", (int64_t)f->n_logs);
 	rama_json_key_i64(j, "unreadable", (int64_t)f->n_unread);
 	rama_json_key_i64(j, "damaged", (int64_t)f->n_damaged);
@@ -83,8 +80,7 @@ static void put_rule(struct rama_json *j, const struct rama_report_fleet *f, uns
 
 static void put_programs(struct rama_json *j, const struct rama_report_fleet *f)
 {
-	rama_json_key(j, "programs");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "programs", '[');
 	for (size_t i = 0; i < f->n_exes; i++) {
 		const struct rama_report_fleet_exe *x = &f->exes[f->exe_order[i]];
 
@@ -103,15 +99,13 @@ static void put_programs(struct rama_json *j, const struct rama_report_fleet *f)
 
 static void put_problems(struct rama_json *j, const struct rama_report_fleet *f)
 {
-	rama_json_key(j, "problems");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "problems", '[');
 	for (size_t i = 0; i < f->n_logs; i++) {
 		if (f->logs[i].problem == NULL)
 			continue;
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "log", f->logs[i].path);
-		rama_json_key(j, "read");
-		rama_json_bool(j, f->logs[i].read);
+		rama_json_key_bool(j, "read", f->logs[i].read);
 		rama_json_key_string(j, "problem", f->logs[i].problem);
 		rama_json_close(j, '}');
 	}
@@ -128,24 +122,20 @@ void rama_report_fleet_json(const struct rama_report_fleet *f, struct rama_out *
 	rama_json_key_i64(&j, "version", 1);
 	rama_json_key_string(&j, "tool", "iorama " IORAMA_BUILD_VERSION);
 	put_totals(&j, f);
-	rama_json_key(&j, "findings");
-	rama_json_open(&j, '[');
+	rama_json_key_open(&j, "findings", '[');
 	for (unsigned i = 0; i < f->n_rules; i++)
 		put_rule(&j, f, f->rule_order[i]);
 	rama_json_close(&j, ']');
 	put_programs(&j, f);
-	rama_json_key(&j, "top");
-	rama_json_open(&j, '{');
+	rama_json_key_open(&j, "top", '{');
 	for (unsigned t = 0; t < RAMA_REPORT_FLEET_TOPS; t++) {
-		rama_json_key(&j, rama_report_fleet_top_info[t].name);
-		rama_json_open(&j, '[');
+		rama_json_key_open(&j, rama_report_fleet_top_info[t].name, '[');
 		for (size_t i = 0; i < f->n_top[t]; i++)
 			put_job(&j, f, &f->jobs[f->top[t][i]]);
 		rama_json_close(&j, ']');
 	}
 	rama_json_close(&j, '}');
-	rama_json_key(&j, "jobs");
-	rama_json_open(&j, '[');
+	rama_json_key_open(&j, "jobs", '[');
 	for (size_t i = 0; i < f->n_jobs; i++)
 		put_job(&j, f, &f->jobs[i]);
 	rama_json_close(&j, ']');

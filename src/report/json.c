@@ -14,20 +14,13 @@ void rama_report_json_rows(struct rama_json *j, const char *key, const struct ra
 {
 	size_t n = t->rows(r);
 
-	rama_json_key(j, key);
-	rama_json_open(j, '[');
+	rama_json_key_open(j, key, '[');
 	for (size_t i = 0; i < n; i++) {
 		rama_json_open(j, '{');
 		rama_report_table_json(j, t, r, i);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, ']');
-}
-
-static void key_figure(struct rama_json *j, const char *key, double v)
-{
-	rama_json_key(j, key);
-	rama_cell_figure_json(j, v);
 }
 
 /* a number, or null when it is below `least`: not known */
@@ -42,8 +35,7 @@ static void key_known(struct rama_json *j, const char *key, int64_t v, int64_t l
 
 static void strings(struct rama_json *j, const char *key, const char *const *s, size_t n)
 {
-	rama_json_key(j, key);
-	rama_json_open(j, '[');
+	rama_json_key_open(j, key, '[');
 	for (size_t i = 0; i < n; i++)
 		rama_json_string(j, s[i]);
 	rama_json_close(j, ']');
@@ -87,8 +79,7 @@ static void metadata(struct rama_json *j, const char *text)
 	const char *at = text, *key, *again, *k;
 	size_t key_len, len, kn, n;
 
-	rama_json_key(j, "metadata");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "metadata", '{');
 	while (next_pair(&at, &key, &key_len, &len)) {
 		struct rama_out all;
 
@@ -121,16 +112,14 @@ static void job(struct rama_json *j, const struct rama_job_view *v)
 
 	if (v->start_sec > 0 && gmtime_r(&start, &tm) != NULL)
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	rama_json_key(j, "job");
-	rama_json_open(j, '{');
-	rama_json_key(j, "id");
-	rama_json_id(j, (uint64_t)v->jobid);
+	rama_json_key_open(j, "job", '{');
+	rama_json_key_id(j, "id", (uint64_t)v->jobid);
 	rama_json_key_i64(j, "uid", v->uid);
 	rama_json_key_string(j, "exe", v->exe);
 	rama_json_key_string(j, "name", v->name);
 	rama_json_key_string(j, "start", text[0] != '\0' ? text : NULL);
 	rama_json_key_i64(j, "start_s", v->start_sec);
-	key_figure(j, "run_time", v->run_time);
+	rama_cell_key_figure(j, "run_time", v->run_time);
 	rama_json_key_i64(j, "nprocs", v->nprocs);
 	key_known(j, "nodes", v->nodes, 1);
 	strings(j, "hosts", v->hosts, v->n_hosts);
@@ -141,8 +130,7 @@ static void job(struct rama_json *j, const struct rama_job_view *v)
 
 static void unseen(struct rama_json *j, const struct rama_log_unseen_sum *s)
 {
-	rama_json_key(j, "unseen");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "unseen", '[');
 	for (unsigned i = 1; i < RAMA_UNSEEN_REASONS; i++) {
 		const char *name[RAMA_LOG_UNSEEN_NAMES];
 		size_t n = 0;
@@ -163,22 +151,20 @@ static void unseen(struct rama_json *j, const struct rama_log_unseen_sum *s)
 
 static void verdict(struct rama_json *j, const struct rama_job_view *v, const struct rama_diag *d)
 {
-	rama_json_key(j, "verdict");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "verdict", '{');
 	rama_json_key_string(j, "text", d->verdict);
 	rama_json_key_string(j, "level", rama_diag_level_name[d->level]);
-	key_figure(j, "io_time", v->io_time);
-	key_figure(j, "io_share", rama_report_io_share(v));
+	rama_cell_key_figure(j, "io_time", v->io_time);
+	rama_cell_key_figure(j, "io_share", rama_report_io_share(v));
 	key_known(j, "io_rank", v->io_rank, 0);
-	key_figure(j, "mean_io_time", v->mean_io_time);
-	key_figure(j, "busy_time", v->busy_time > 0 ? v->busy_time : NAN);
-	key_figure(j, "read_share", d->read_share);
-	key_figure(j, "write_share", d->write_share);
-	key_figure(j, "meta_share", d->meta_share);
-	key_figure(j, "other_share", d->other_share);
+	rama_cell_key_figure(j, "mean_io_time", v->mean_io_time);
+	rama_cell_key_figure(j, "busy_time", v->busy_time > 0 ? v->busy_time : NAN);
+	rama_cell_key_figure(j, "read_share", d->read_share);
+	rama_cell_key_figure(j, "write_share", d->write_share);
+	rama_cell_key_figure(j, "meta_share", d->meta_share);
+	rama_cell_key_figure(j, "other_share", d->other_share);
 	rama_json_close(j, '}');
-	rama_json_key(j, "complete");
-	rama_json_bool(j, v->complete);
+	rama_json_key_bool(j, "complete", v->complete);
 	strings(j, "banner", d->banner, d->n_banner);
 	unseen(j, &v->unseen);
 }
@@ -187,8 +173,7 @@ static void totals(struct rama_json *j, const struct rama_report *r)
 {
 	const struct rama_job_view *v = r->view;
 
-	rama_json_key(j, "totals");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "totals", '{');
 	rama_json_key_i64(j, "bytes_read", v->disk.bytes_read);
 	rama_json_key_i64(j, "bytes_written", v->disk.bytes_written);
 	rama_json_key_i64(j, "reads", v->disk.reads);
@@ -196,10 +181,9 @@ static void totals(struct rama_json *j, const struct rama_report *r)
 	rama_json_key_i64(j, "metas", v->disk.metas);
 	rama_json_key_i64(j, "files", (int64_t)r->n_files);
 	rama_json_key_i64(j, "groups", (int64_t)v->n_groups);
-	key_figure(j, "rate", v->rate);
+	rama_cell_key_figure(j, "rate", v->rate);
 	key_known(j, "active_ranks", v->active_ranks, 0);
-	rama_json_key(j, "traced_segments");
-	rama_json_u64(j, v->segments);
+	rama_json_key_u64(j, "traced_segments", v->segments);
 	rama_json_key_i64(j, "std_bytes_read", v->std.bytes_read);
 	rama_json_key_i64(j, "std_bytes_written", v->std.bytes_written);
 	rama_json_close(j, '}');
@@ -209,8 +193,7 @@ static void totals(struct rama_json *j, const struct rama_report *r)
 
 static void values(struct rama_json *j, const struct rama_diag_finding *f)
 {
-	rama_json_key(j, "values");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "values", '[');
 	for (size_t i = 0; i < f->n_values; i++) {
 		const struct rama_diag_value *x = &f->values[i];
 
@@ -218,7 +201,7 @@ static void values(struct rama_json *j, const struct rama_diag_finding *f)
 		rama_json_key_string(j, "name", x->name);
 		rama_json_key_string(j, "doc", x->doc);
 		rama_json_key_string(j, "unit", x->unit);
-		key_figure(j, "value", x->value);
+		rama_cell_key_figure(j, "value", x->value);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, ']');
@@ -227,8 +210,7 @@ static void values(struct rama_json *j, const struct rama_diag_finding *f)
 static void culprits(struct rama_json *j, const struct rama_job_view *v,
 		     const struct rama_diag_finding *f)
 {
-	rama_json_key(j, "culprits");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "culprits", '[');
 	for (size_t i = 0; i < f->n_culprits; i++) {
 		const struct rama_diag_culprit *x = &f->culprits[i];
 		const struct rama_job_view_file *file = rama_report_culprit_file(v, x);
@@ -237,7 +219,7 @@ static void culprits(struct rama_json *j, const struct rama_job_view *v,
 		rama_json_key_string(j, "kind", x->kind);
 		rama_json_key_string(j, "name", file != NULL ? file->name : x->name);
 		rama_json_key_string(j, "text", x->text);
-		key_figure(j, "value", x->value);
+		rama_cell_key_figure(j, "value", x->value);
 		rama_json_key(j, "id");
 		if (file != NULL)
 			rama_json_id(j, file->id);
@@ -264,8 +246,7 @@ static void window(struct rama_json *j, const struct rama_diag_finding *f)
 
 static void snippets(struct rama_json *j, const struct rama_diag_finding *f)
 {
-	rama_json_key(j, "snippets");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "snippets", '[');
 	for (size_t i = 0; i < f->n_snippets; i++) {
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "language", f->snippets[i].language);
@@ -279,8 +260,7 @@ static void snippets(struct rama_json *j, const struct rama_diag_finding *f)
 /* "P06 P16" -> ["P06","P16"] */
 static void words(struct rama_json *j, const char *key, const char *s)
 {
-	rama_json_key(j, key);
-	rama_json_open(j, '[');
+	rama_json_key_open(j, key, '[');
 	for (size_t n; s != NULL && *(s += strspn(s, " ,")) != '\0'; s += n) {
 		n = strcspn(s, " ,");
 		rama_json_text(j, s, n);
@@ -292,8 +272,7 @@ static void findings(struct rama_json *j, const struct rama_report *r)
 {
 	const struct rama_diag *d = r->diagnosis;
 
-	rama_json_key(j, "findings");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "findings", '[');
 	for (size_t i = 0; i < d->n_findings; i++) {
 		const struct rama_diag_finding *f = &d->findings[i];
 
@@ -315,8 +294,7 @@ static void checks(struct rama_json *j, const struct rama_report *r)
 {
 	const struct rama_diag *d = r->diagnosis;
 
-	rama_json_key(j, "checks");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "checks", '{');
 	rama_json_key_i64(j, "total", (int64_t)rama_diag_n_rules);
 	rama_json_key_i64(j, "found", (int64_t)d->n_found);
 	rama_json_key_i64(j, "passed", (int64_t)d->n_passed);
@@ -348,8 +326,7 @@ static bool uses(const struct rama_diag *d, const char *term)
 
 static void glossary(struct rama_json *j, const struct rama_report *r)
 {
-	rama_json_key(j, "glossary");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "glossary", '[');
 	for (unsigned i = 0; i < rama_tab_n_terms; i++) {
 		if (!uses(r->diagnosis, rama_tab_terms[i].name))
 			continue;
@@ -377,8 +354,6 @@ void rama_report_json(struct rama_out *o, const struct rama_report *r)
 	findings(&j, r);
 	checks(&j, r);
 	rama_report_json_data(&j, r);
-	rama_report_json_time(&j, r);
-	rama_report_json_files(&j, r);
 	rama_report_json_rows(&j, "limits", &rama_report_tables[RAMA_REPORT_TABLE_limits], r);
 	glossary(&j, r);
 	rama_json_close(&j, '}');

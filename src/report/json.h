@@ -6,12 +6,8 @@
 
 #include "report/table.h"
 
-/* json_data.c: layers, sizes, pattern, operations, files, ranks, mounts, lustre, modules,
- * counters */
+/* json_data.c: from layers to ranks */
 void rama_report_json_data(struct rama_json *j, const struct rama_report *r);
-void rama_report_json_files(struct rama_json *j, const struct rama_report *r);
-/* json_time.c: timeline, trace */
-void rama_report_json_time(struct rama_json *j, const struct rama_report *r);
 
 /* "key":[...] of all rows of a table */
 void rama_report_json_rows(struct rama_json *j, const char *key, const struct rama_report_table *t,

@@ -1,47 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the job did, without time: layers, sizes, files, ranks, counters. */
+/* json_data.c: what the job did: layers, sizes, files, ranks, counters, timeline, trace. */
 #include "report/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define FILES_SHOWN 500
 #define GROUPS_SHOWN 500
 #define SORTED_SHOWN 512
+#define RANKS_MOST 4096 /* sums per rank are left out above */
 
-static void key_figure(struct rama_json *j, const char *key, double v)
+/* v NULL: null */
+static void figures(struct rama_json *j, const char *key, const double *v, size_t n)
 {
 	rama_json_key(j, key);
-	rama_cell_figure_json(j, v);
+	if (v == NULL) {
+		rama_json_null(j);
+		return;
+	}
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < n; i++)
+		rama_cell_figure_json(j, v[i]);
+	rama_json_close(j, ']');
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
 static void times(struct rama_json *j, const struct rama_job_io *io)
 {
-	key_figure(j, "read", io->read_time);
-	key_figure(j, "write", io->write_time);
-	key_figure(j, "meta", io->meta_time);
+	rama_cell_key_figure(j, "read", io->read_time);
+	rama_cell_key_figure(j, "write", io->write_time);
+	rama_cell_key_figure(j, "meta", io->meta_time);
 }
 
 static void layers(struct rama_json *j, const struct rama_report *r)
 {
-	rama_json_key(j, "layers");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "layers", '[');
 	for (size_t i = 0; i < r->n_layers; i++) {
 		const struct rama_job_view_layer *l = &r->view->layer[r->layers[i]];
 
 		rama_json_open(j, '{');
 		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_layers], r, i);
-		rama_json_key(j, "mean");
-		rama_json_open(j, '{');
+		rama_json_key_open(j, "mean", '{');
 		times(j, &l->mean);
 		rama_json_close(j, '}');
-		rama_json_key(j, "median");
-		rama_json_open(j, '{');
+		rama_json_key_open(j, "median", '{');
 		times(j, &l->median);
 		rama_json_close(j, '}');
-		rama_json_key(j, "slowest");
-		rama_json_open(j, '{');
+		rama_json_key_open(j, "slowest", '{');
 		rama_json_key(j, "rank");
 		if (l->slowest_rank >= 0)
 			rama_json_i64(j, l->slowest_rank);
@@ -54,22 +60,11 @@ static void layers(struct rama_json *j, const struct rama_report *r)
 	rama_json_close(j, ']');
 }
 
-static void figures(struct rama_json *j, const char *key, const double *v, size_t n)
-{
-	rama_json_key(j, key);
-	rama_json_open(j, '[');
-	for (size_t i = 0; i < n; i++)
-		rama_cell_figure_json(j, v[i]);
-	rama_json_close(j, ']');
-}
-
 static void size_use(struct rama_json *j, const char *key, const struct rama_job_view_layer *l,
 		     unsigned kind)
 {
-	rama_json_key(j, key);
-	rama_json_open(j, '{');
-	rama_json_key(j, "count");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, key, '{');
+	rama_json_key_open(j, "count", '[');
 	for (unsigned b = 0; b < RAMA_JOB_SIZE_BINS; b++)
 		rama_json_i64(j, rama_report_count(l->size_count[kind][b]));
 	rama_json_close(j, ']');
@@ -85,8 +80,7 @@ static void size_use(struct rama_json *j, const char *key, const struct rama_job
 
 static void sizes(struct rama_json *j, const struct rama_report *r)
 {
-	rama_json_key(j, "sizes");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "sizes", '[');
 	for (size_t i = 0; i < r->n_layers; i++) {
 		const struct rama_job_view_layer *l = &r->view->layer[r->layers[i]];
 
@@ -94,10 +88,8 @@ static void sizes(struct rama_json *j, const struct rama_report *r)
 			continue;
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "layer", rama_job_layer_info[r->layers[i]].name);
-		rama_json_key(j, "exact");
-		rama_json_bool(j, l->sizes_exact);
-		rama_json_key(j, "classes");
-		rama_json_open(j, '[');
+		rama_json_key_bool(j, "exact", l->sizes_exact);
+		rama_json_key_open(j, "classes", '[');
 		for (unsigned b = 0; b < RAMA_JOB_SIZE_BINS; b++)
 			rama_json_string(j, rama_report_size_label[b]);
 		rama_json_close(j, ']');
@@ -113,8 +105,7 @@ static void sizes(struct rama_json *j, const struct rama_report *r)
 static void pattern_use(struct rama_json *j, const char *key, const struct rama_report_pattern *p,
 			unsigned kind)
 {
-	rama_json_key(j, key);
-	rama_json_open(j, '{');
+	rama_json_key_open(j, key, '{');
 	rama_json_key_i64(j, "consecutive", p->use[kind].consecutive);
 	rama_json_key_i64(j, "sequential", p->use[kind].sequential);
 	rama_json_key_i64(j, "random", p->use[kind].random);
@@ -137,13 +128,11 @@ static void pattern(struct rama_json *j, const struct rama_report_pattern *p)
 	pattern_use(j, "read", p, 1);
 	pattern_use(j, "write", p, 0);
 	rama_json_key_i64(j, "switches", p->switches);
-	rama_json_key(j, "unaligned");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "unaligned", '{');
 	key_known(j, "file", p->file_unaligned);
 	key_known(j, "memory", p->memory_unaligned);
 	rama_json_close(j, '}');
-	rama_json_key(j, "common");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "common", '[');
 	for (unsigned i = 0; i < 4 && p->common[i].count > 0; i++) {
 		rama_json_open(j, '{');
 		rama_json_key_i64(j, "size", p->common[i].size);
@@ -156,8 +145,7 @@ static void pattern(struct rama_json *j, const struct rama_report_pattern *p)
 
 static void patterns(struct rama_json *j, const struct rama_report *r)
 {
-	rama_json_key(j, "pattern");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "pattern", '[');
 	for (size_t i = 0; i < r->n_patterns; i++)
 		pattern(j, &r->patterns[i]);
 	rama_json_close(j, ']');
@@ -186,20 +174,255 @@ static void counters_of(struct rama_json *j, const struct rama_tab_schema *s,
 
 static void counters(struct rama_json *j, const struct rama_report *r)
 {
-	rama_json_key(j, "counters");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "counters", '{');
 	for (size_t i = 0; i < r->n_layers; i++) {
 		const struct rama_job_layer_info *info = &rama_job_layer_info[r->layers[i]];
 		const union rama_core_word *total = r->view->layer[r->layers[i]].total;
 
 		if (total == NULL)
 			continue;
-		rama_json_key(j, info->name);
-		rama_json_open(j, '{');
+		rama_json_key_open(j, info->name, '{');
 		counters_of(j, rama_tab_module_get(info->module)->record, total);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, '}');
+}
+
+/* ---- files and ranks ------------------------------------------------------------------------- */
+
+static void file_layers(struct rama_json *j, const struct rama_job_view_file *f)
+{
+	rama_json_key_open(j, "layers", '{');
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
+		struct rama_job_io io;
+
+		if (f->rec[l] == NULL)
+			continue;
+		io = rama_job_io_of(l, f->rec[l]);
+		rama_json_key_open(j, rama_job_layer_info[l].name, '{');
+		rama_json_key_i64(j, "reads", io.reads);
+		rama_json_key_i64(j, "writes", io.writes);
+		rama_json_key_i64(j, "bytes_read", io.bytes_read);
+		rama_json_key_i64(j, "bytes_written", io.bytes_written);
+		rama_cell_key_figure(j, "time", rama_job_io_time(&io));
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, '}');
+}
+
+static void files(struct rama_json *j, const struct rama_report *r)
+{
+	size_t shown = r->n_files < FILES_SHOWN ? r->n_files : FILES_SHOWN;
+	size_t groups = r->view->n_groups < GROUPS_SHOWN ? r->view->n_groups : GROUPS_SHOWN;
+
+	rama_json_key_open(j, "files", '{');
+	rama_json_key_i64(j, "total", (int64_t)r->n_files);
+	rama_json_key_i64(j, "shown", (int64_t)shown);
+	rama_json_key_string(j, "order", "time");
+	rama_json_key_open(j, "rows", '[');
+	for (size_t i = 0; i < shown; i++) {
+		rama_json_open(j, '{');
+		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_files], r, i);
+		file_layers(j, &r->view->files[r->files[i]]);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+	rama_json_key_open(j, "groups", '[');
+	for (size_t i = 0; i < groups; i++) {
+		rama_json_open(j, '{');
+		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_groups], r, i);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+	rama_json_close(j, '}');
+}
+
+static void ranks(struct rama_json *j, const struct rama_report *r)
+{
+	size_t n = r->view->nprocs > 0 ? (size_t)r->view->nprocs : 0;
+	size_t shown = n < SORTED_SHOWN ? n : SORTED_SHOWN;
+
+	rama_json_key_open(j, "ranks", '{');
+	rama_json_key_i64(j, "total", (int64_t)n);
+	rama_json_key_i64(j, "shown", (int64_t)r->n_ranks);
+	rama_report_json_rows(j, "rows", &rama_report_tables[RAMA_REPORT_TABLE_ranks], r);
+	rama_json_key_open(j, "sorted", '[');
+	for (size_t i = 0; i < shown; i++) /* first and last one are always among them */
+		rama_cell_figure_json(j, r->rank_times[shown == n ? i : i * (n - 1) / (shown - 1)]);
+	rama_json_close(j, ']');
+	rama_cell_key_figure(j, "mean", r->view->mean_io_time);
+	rama_cell_key_figure(j, "median", n > 0 ? r->rank_times[n / 2] : NAN);
+	rama_json_close(j, '}');
+}
+
+/* ---- what it did when ------------------------------------------------------------------------ */
+
+/* Bytes of a cell, whole: traces lay accesses upon several cells, and fractions would double the
+ * document. What is above zero stays so. */
+static void put_bytes(struct rama_json *j, double v)
+{
+	if (v >= 1 && v < 9e15)
+		rama_json_i64(j, (int64_t)(v + 0.5));
+	else
+		rama_cell_figure_json(j, v);
+}
+
+/* v NULL: null */
+static void cells_of(struct rama_json *j, const char *key, const double *v, size_t n)
+{
+	rama_json_key(j, key);
+	if (v == NULL) {
+		rama_json_null(j);
+		return;
+	}
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < n; i++)
+		put_bytes(j, v[i]);
+	rama_json_close(j, ']');
+}
+
+static void strip(struct rama_json *j, const struct rama_job_view *v,
+		  const struct rama_job_view_heat *h)
+{
+	size_t cells = (size_t)h->rows * h->bins;
+	bool single = h->rows == (uint64_t)v->nprocs, few = v->nprocs <= RANKS_MOST;
+
+	rama_json_open(j, '{');
+	rama_json_key_string(j, "layer", rama_job_layer_info[h->layer].name);
+	rama_json_key_string(j, "from", h->traced ? "trace" : "heatmap");
+	rama_json_key_i64(j, "ranks", v->nprocs);
+	rama_json_key_i64(j, "rows", h->rows);
+	rama_json_key_i64(j, "bins", h->bins);
+	rama_cell_key_figure(j, "width", h->width);
+	rama_json_key_open(j, "first", '[');
+	for (size_t i = 0; i <= h->rows; i++)
+		rama_json_i64(j, h->first[i]);
+	rama_json_close(j, ']');
+	cells_of(j, "write_sum", h->sum[0], cells);
+	cells_of(j, "read_sum", h->sum[1], cells);
+	cells_of(j, "write_max", single ? NULL : h->max[0], cells);
+	cells_of(j, "read_max", single ? NULL : h->max[1], cells);
+	figures(j, "bin_write", h->bin_bytes[0], h->bins);
+	figures(j, "bin_read", h->bin_bytes[1], h->bins);
+	figures(j, "rank_write", few ? h->rank_bytes[0] : NULL, (size_t)v->nprocs);
+	figures(j, "rank_read", few ? h->rank_bytes[1] : NULL, (size_t)v->nprocs);
+	rama_json_close(j, '}');
+}
+
+static void timeline(struct rama_json *j, const struct rama_report *r)
+{
+	const struct rama_job_view *v = r->view;
+
+	rama_json_key_open(j, "timeline", '{');
+	rama_cell_key_figure(j, "run_time", v->run_time);
+	rama_json_key_open(j, "strips", '[');
+	for (size_t i = 0; i < v->n_heats; i++)
+		strip(j, v, &v->heats[i]);
+	rama_json_close(j, ']');
+	rama_report_json_rows(j, "phases", &rama_report_tables[RAMA_REPORT_TABLE_phases], r);
+	rama_json_key_string(j, "phases_from", v->phases_traced ? "trace" : "heatmap");
+	rama_json_close(j, '}');
+}
+
+/* ---- trace ----------------------------------------------------------------------------------- */
+
+/* where the name of a file stands in "names", by file; 0: not in it, else place + 1 */
+static void names(struct rama_json *j, const struct rama_job_view *v, uint32_t *place)
+{
+	uint32_t n = 0;
+
+	rama_json_key_open(j, "names", '[');
+	for (size_t i = 0; i < v->n_ops; i++) {
+		uint32_t f = v->ops[i].file;
+
+		if (place[f] != 0)
+			continue;
+		place[f] = ++n;
+		rama_json_string(j, v->files[f].name);
+	}
+	rama_json_close(j, ']');
+}
+
+#define COLUMN(j, key, put, value)                                      \
+	do {                                                            \
+		rama_json_key(j, key);                                  \
+		rama_json_open(j, '[');                                 \
+		for (size_t i_ = 0; i_ < v->n_ops; i_++) {              \
+			const struct rama_job_view_op *x = &v->ops[i_]; \
+			put(j, value);                                  \
+		}                                                       \
+		rama_json_close(j, ']');                                \
+	} while (0)
+
+static void ops(struct rama_json *j, const struct rama_job_view *v, const uint32_t *place)
+{
+	rama_json_key_open(j, "ops", '{');
+	rama_json_key_i64(j, "n", (int64_t)v->n_ops);
+	COLUMN(j, "layer", rama_json_string, rama_job_layer_info[x->layer].name);
+	COLUMN(j, "kind", rama_json_i64, x->kind);
+	COLUMN(j, "file", rama_json_i64, (int64_t)place[x->file] - 1);
+	COLUMN(j, "rank", rama_json_i64, x->rank);
+	COLUMN(j, "offset", rama_json_i64, x->offset);
+	COLUMN(j, "length", rama_json_i64, x->length);
+	COLUMN(j, "start", rama_cell_figure_json, x->start);
+	COLUMN(j, "end", rama_cell_figure_json, x->end);
+	rama_json_close(j, '}');
+}
+
+static void grid(struct rama_json *j, const char *key, const float *v, size_t n)
+{
+	rama_json_key_open(j, key, '[');
+	for (size_t i = 0; i < n; i++)
+		put_bytes(j, (double)v[i]);
+	rama_json_close(j, ']');
+}
+
+static void offsets(struct rama_json *j, const struct rama_job_view *v)
+{
+	rama_json_key_open(j, "offsets", '[');
+	for (size_t i = 0; i < v->n_offsets; i++) {
+		const struct rama_job_view_offsets *x = &v->offsets[i];
+		size_t n = (size_t)x->rows * x->bins;
+
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "file", v->files[x->file].name);
+		rama_json_key_string(j, "layer", rama_job_layer_info[x->layer].name);
+		rama_json_key_i64(j, "size", x->size);
+		rama_cell_key_figure(j, "t0", x->t0);
+		rama_cell_key_figure(j, "t1", x->t1);
+		rama_json_key_i64(j, "rows", x->rows);
+		rama_json_key_i64(j, "bins", x->bins);
+		grid(j, "write", x->bytes[0], n);
+		grid(j, "read", x->bytes[1], n);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
+static void trace(struct rama_json *j, const struct rama_report *r)
+{
+	const struct rama_job_view *v = r->view;
+	bool there = v->traced && v->opt.trace;
+	uint32_t *place = NULL;
+
+	rama_json_key(j, "trace");
+	if (there)
+		place = calloc(v->n_files + 1, sizeof(*place));
+	if (place == NULL) {
+		if (there)
+			j->out->error = RAMA_EMEMORY;
+		rama_json_null(j);
+		return;
+	}
+	rama_json_open(j, '{');
+	rama_json_key_u64(j, "segments", v->segments);
+	rama_json_key_bool(j, "complete", !v->segments_cut);
+	rama_json_key_bool(j, "ops_all", v->ops_all);
+	names(j, v, place);
+	ops(j, v, place);
+	offsets(j, v);
+	rama_json_close(j, '}');
+	free(place);
 }
 
 void rama_report_json_data(struct rama_json *j, const struct rama_report *r)
@@ -220,84 +443,8 @@ void rama_report_json_data(struct rama_json *j, const struct rama_report *r)
 	}
 	rama_report_json_rows(j, "modules", &rama_report_tables[RAMA_REPORT_TABLE_modules], r);
 	counters(j, r);
-}
-
-/* ---- files and ranks ------------------------------------------------------------------------- */
-
-static void file_layers(struct rama_json *j, const struct rama_job_view_file *f)
-{
-	rama_json_key(j, "layers");
-	rama_json_open(j, '{');
-	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
-		struct rama_job_io io;
-
-		if (f->rec[l] == NULL)
-			continue;
-		io = rama_job_io_of(l, f->rec[l]);
-		rama_json_key(j, rama_job_layer_info[l].name);
-		rama_json_open(j, '{');
-		rama_json_key_i64(j, "reads", io.reads);
-		rama_json_key_i64(j, "writes", io.writes);
-		rama_json_key_i64(j, "bytes_read", io.bytes_read);
-		rama_json_key_i64(j, "bytes_written", io.bytes_written);
-		key_figure(j, "time", rama_job_io_time(&io));
-		rama_json_close(j, '}');
-	}
-	rama_json_close(j, '}');
-}
-
-static void files(struct rama_json *j, const struct rama_report *r)
-{
-	size_t shown = r->n_files < FILES_SHOWN ? r->n_files : FILES_SHOWN;
-	size_t groups = r->view->n_groups < GROUPS_SHOWN ? r->view->n_groups : GROUPS_SHOWN;
-
-	rama_json_key(j, "files");
-	rama_json_open(j, '{');
-	rama_json_key_i64(j, "total", (int64_t)r->n_files);
-	rama_json_key_i64(j, "shown", (int64_t)shown);
-	rama_json_key_string(j, "order", "time");
-	rama_json_key(j, "rows");
-	rama_json_open(j, '[');
-	for (size_t i = 0; i < shown; i++) {
-		rama_json_open(j, '{');
-		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_files], r, i);
-		file_layers(j, &r->view->files[r->files[i]]);
-		rama_json_close(j, '}');
-	}
-	rama_json_close(j, ']');
-	rama_json_key(j, "groups");
-	rama_json_open(j, '[');
-	for (size_t i = 0; i < groups; i++) {
-		rama_json_open(j, '{');
-		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_groups], r, i);
-		rama_json_close(j, '}');
-	}
-	rama_json_close(j, ']');
-	rama_json_close(j, '}');
-}
-
-static void ranks(struct rama_json *j, const struct rama_report *r)
-{
-	size_t n = r->view->nprocs > 0 ? (size_t)r->view->nprocs : 0;
-	size_t shown = n < SORTED_SHOWN ? n : SORTED_SHOWN;
-
-	rama_json_key(j, "ranks");
-	rama_json_open(j, '{');
-	rama_json_key_i64(j, "total", (int64_t)n);
-	rama_json_key_i64(j, "shown", (int64_t)r->n_ranks);
-	rama_report_json_rows(j, "rows", &rama_report_tables[RAMA_REPORT_TABLE_ranks], r);
-	rama_json_key(j, "sorted");
-	rama_json_open(j, '[');
-	for (size_t i = 0; i < shown; i++) /* first and last one are always among them */
-		rama_cell_figure_json(j, r->rank_times[shown == n ? i : i * (n - 1) / (shown - 1)]);
-	rama_json_close(j, ']');
-	key_figure(j, "mean", r->view->mean_io_time);
-	key_figure(j, "median", n > 0 ? r->rank_times[n / 2] : NAN);
-	rama_json_close(j, '}');
-}
-
-void rama_report_json_files(struct rama_json *j, const struct rama_report *r)
-{
+	timeline(j, r);
+	trace(j, r);
 	files(j, r);
 	ranks(j, r);
 }

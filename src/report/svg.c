@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/human.h"
-#include "base/xml.h"
+#include "base/svg.h"
 #include "report/form.h"
 #include "report/svg.h"
 
@@ -42,20 +42,24 @@ static const char *const ramp[] = { "440154", "481a6c", "472f7d", "414487", "395
 void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, const char *class,
 			  const char *anchor, const char *s)
 {
-	rama_out_fmt(g->o, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"", x, y, class);
+	char look[80];
+
 	if (strcmp(anchor, "start") != 0)
-		rama_out_fmt(g->o, " text-anchor=\"%s\"", anchor);
-	rama_out_char(g->o, '>');
-	rama_xml_text(g->o, s, RAMA_XML_MARK);
-	rama_out_text(g->o, "</text>\n");
+		snprintf(look, sizeof(look), "class=\"%s\" text-anchor=\"%s\"", class, anchor);
+	else
+		snprintf(look, sizeof(look), "class=\"%s\"", class);
+	rama_svg_text(g->o, x, y, look, s, RAMA_XML_MARK);
+	rama_out_char(g->o, '\n');
 }
 
 void rama_report_svg_rect(struct rama_report_svg_page *g, double x, double y, double w, double h,
 			  const char *class)
 {
-	rama_out_fmt(g->o,
-		     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"%s\"/>\n",
-		     x, y, w, h, class);
+	char look[80];
+
+	snprintf(look, sizeof(look), "class=\"%s\"", class);
+	rama_svg_rect(g->o, x, y, w, h, look);
+	rama_out_char(g->o, '\n');
 }
 
 void rama_report_svg_title(struct rama_report_svg_page *g, const char *title, const char *note)

@@ -449,8 +449,7 @@ static int all_parts(struct detail *d, int64_t job, struct rama_err *e)
 	for (unsigned i = 0; rc == 0 && i < N_PARTS; i++) {
 		d->part = &parts[i];
 		if (d->json != NULL) {
-			rama_json_key(d->json, d->part->key);
-			rama_json_open(d->json, '[');
+			rama_json_key_open(d->json, d->part->key, '[');
 		} else {
 			d->sheet = rama_report_paper_sheet(d->paper, d->part->key, d->part->title,
 							   d->part->column, d->part->n_columns);
@@ -475,8 +474,7 @@ static int print_json(struct detail *d, int64_t job, struct rama_out *out, struc
 	rc = rama_query_job_row(d->store, job, d->column, d->n_columns, job_json, d, e);
 	if (rc == 0)
 		rc = all_parts(d, job, e);
-	rama_json_key(&j, "figures");
-	rama_json_open(&j, '{');
+	rama_json_key_open(&j, "figures", '{');
 	if (rc == 0)
 		rc = rama_query_job_rows(d->store, job, RAMA_QUERY_JOB_FIGURES, figure_json, d, e);
 	rama_json_close(&j, '}');

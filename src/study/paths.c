@@ -8,24 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int no_memory(struct rama_err *e)
-{
-	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-}
+#include "base/grow.h"
 
 int rama_study_paths_put(struct rama_study_paths *p, const char *path, struct rama_err *e)
 {
-	if (p->n == p->room) {
-		size_t room = p->room == 0 ? 1024 : p->room * 2;
-		char **bigger = realloc(p->path, room * sizeof(*bigger));
-
-		if (bigger == NULL)
-			return no_memory(e);
-		p->path = bigger;
-		p->room = room;
-	}
+	if (!RAMA_GROW(p->path, p->room, p->n + 1))
+		return rama_err_no_memory(e);
 	p->path[p->n] = rama_arena_text(&p->arena, path, strlen(path));
-	return p->path[p->n++] != NULL ? 0 : no_memory(e);
+	return p->path[p->n++] != NULL ? 0 : rama_err_no_memory(e);
 }
 
 /* each file once, however many ways lead to it */
@@ -36,7 +26,7 @@ static int add_file(struct rama_study_paths *p, const char *path, const struct s
 	bool fresh = true;
 
 	if (rama_map_put(&p->seen, key, &fresh) == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	return fresh ? rama_study_paths_put(p, path, e) : 0;
 }
 
@@ -83,7 +73,7 @@ static int walk(struct rama_study_paths *p, const char *dir, struct rama_err *e)
 	int rc = 0;
 
 	if (t == NULL)
-		return no_memory(e);
+		return rama_err_no_memory(e);
 	while (rc == 0 && (f = fts_read(t)) != NULL)
 		rc = visit(p, f, e);
 	fts_close(t);

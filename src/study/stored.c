@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/grow.h"
 #include "base/human.h"
+#include "gather/place.h"
 #include "query/job.h"
-#include "study/segments.h"
 
 /* ---- one job --------------------------------------------------------------------------------- */
 
@@ -20,6 +22,38 @@ static bool is_there(const struct rama_query_job_log *k)
 
 	return k->path[0] == '/' && stat(k->path, &st) == 0 && st.st_size == k->size &&
 	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec == k->mtime_ns;
+}
+
+static bool is_own_directory(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+bool rama_study_stored_segments(const char *key, const char *dir, char path[PATH_MAX])
+{
+	const char *slash = strchr(key, '/');
+	struct rama_gather_roots roots;
+	bool found = false;
+	char uid[24];
+	int n = slash != NULL ? (int)strcspn(slash + 1, "@") : 0;
+
+	snprintf(uid, sizeof(uid), "%u/", (unsigned)geteuid());
+	if (n == 0 || strncmp(key, uid, strlen(uid)) != 0 ||
+	    memchr(slash + 1, '/', (size_t)n) != NULL || slash[1] == '.')
+		return false;
+	if (*dir == '/') {
+		snprintf(path, PATH_MAX, "%s/%.*s", dir, n, slash + 1);
+		return is_own_directory(path);
+	}
+	rama_gather_roots_find(&roots, (uint32_t)geteuid());
+	for (size_t i = 0; i < roots.n && !found; i++) {
+		snprintf(path, PATH_MAX, "%s/%.*s", roots.path[i], n, slash + 1);
+		found = is_own_directory(path);
+	}
+	rama_gather_roots_fini(&roots);
+	return found;
 }
 
 static int nothing(const struct rama_query_job_log *k, int64_t job, struct rama_err *e)
@@ -55,7 +89,7 @@ int rama_study_stored_get(struct rama_store *s, int64_t job, const char *dir,
 		return rama_store_log_bytes(s, job, &to->bytes, &to->len, e);
 	if (k.logged && is_there(&k))
 		return 0;
-	if (!k.logged && rama_study_segments_find(k.key, dir, to->path))
+	if (!k.logged && rama_study_stored_segments(k.key, dir, to->path))
 		return 0;
 	return nothing(&k, job, e);
 }
@@ -95,15 +129,8 @@ static int add_log(void *ctx, const struct rama_store_row *row, struct rama_err 
 	const struct rama_store_cell *path = &row->cell[1], *key = &row->cell[2];
 	bool has_path = path->type == RAMA_STORE_CELL_TEXT && path->len > 0;
 
-	if (k->paths->n == k->room) {
-		size_t room = k->room == 0 ? 1024 : 2 * k->room;
-		int64_t *jobs = realloc(k->jobs, room * sizeof(*jobs));
-
-		if (jobs == NULL)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-		k->jobs = jobs;
-		k->room = room;
-	}
+	if (!RAMA_GROW(k->jobs, k->room, k->paths->n + 1))
+		return rama_err_no_memory(e);
 	k->jobs[k->paths->n] = row->cell[0].i;
 	return rama_study_paths_put(k->paths, has_path ? path->text : key->text, e);
 }

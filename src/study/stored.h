@@ -33,4 +33,8 @@ struct rama_study_source rama_study_stored_source(const struct rama_study_stored
 int rama_study_stored_logs(struct rama_store *s, struct rama_study_paths *paths, int64_t **jobs,
 			   struct rama_err *e);
 
+/* Of a job of this user that runs on this machine, by its key UID/NAME[@HOST]: the directory of
+ * its segments, if it is there. dir: where it is, "" for the usual places. */
+bool rama_study_stored_segments(const char *key, const char *dir, char path[PATH_MAX]);
+
 #endif

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.parse
+import zlib
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(TESTS, folder) for folder in ("lib", "gen")]
@@ -188,16 +189,19 @@ class Harness(cases.Built):
     # ---- building
 
     def compile(self, name, variant="", flags=(), libs=(), shared=False):
-        """The program, built anew only when its sources are newer."""
+        """The program, built anew only when its sources are newer; what all of them tell the truth with is compiled once."""
         sources = [os.path.join(WORK, name + ".c")]
-        if not shared:
-            sources.append(os.path.join(WORK, "truth.c"))
         target = name + ("-" + variant if variant else "") + (".so" if shared else "")
         static = os.path.join(self.build, "lib", "libiorama.a")
         newer = [__file__, *([static] if variant == "static" and os.path.exists(static) else [])]
         warn = ["-Wall", "-Wextra", "-Wno-stringop-overread"]
         command = [self.cc, "-std=gnu17", "-D_GNU_SOURCE", "-g", "-O1", *warn, "-I", WORK, *flags]
-        command += ["-shared", "-fPIC"] if shared else []
+        if shared:
+            command += ["-shared", "-fPIC"]
+        else:
+            truth, how = os.path.join(WORK, "truth.c"), [word for word in command if word != "-static"]
+            name = "truth-%08x.o" % zlib.crc32(" ".join(how).encode())
+            sources.append(self.compile_once(name, [truth], [*how, "-c", truth, "-o", None], [__file__]))
         return self.compile_once(target, sources, [*command, *sources, "-o", None, *libs, "-pthread"], newer)
 
     def static_flags(self):

@@ -237,4 +237,4 @@ for _kind in ("functions", "variables"):
     CASES["names-api-" + _kind] = lambda h, kind=_kind: with_api(h, kind)
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, sys.argv[1:]))
+    main(CASES)

@@ -13,7 +13,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "compat"), os.path.join(os.path.dirname(HERE), "gen")]
-from cases import LOCAL, OUT, busy, striped  # noqa: E402
+from rule_cases import LOCAL, OUT, busy, striped  # noqa: E402
 from common import Tap, in_parallel  # noqa: E402
 from jobs import GIB, KIB, MIB, Job  # noqa: E402
 from layout import Record, Region, build_log, load_tables  # noqa: E402

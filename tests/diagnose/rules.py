@@ -11,7 +11,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "compat"), os.path.join(os.path.dirname(HERE), "gen")]
-from cases import CASES  # noqa: E402
+from rule_cases import CASES  # noqa: E402
 from common import Tap, in_parallel  # noqa: E402
 from jobs import Job  # noqa: E402
 from layout import load_tables  # noqa: E402

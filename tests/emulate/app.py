@@ -5,14 +5,13 @@ import itertools
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import tempfile
 import time
 
 import check
-from harness import FAMILIES, LAUNCHERS, LIST, LOCAL, OPENMPI, PART, Failed, Skip, environment, expect, main
+from harness import FAMILIES, LAUNCHERS, LIST, LOCAL, OPENMPI, PART, Failed, Skip, cases, environment, expect, main
 
 ENGINES = ("posix", "vector", "direct", "mmap", "uring")
 ORDERS = ("sequential", "strided", "random")
@@ -122,8 +121,7 @@ def parts_of(size, request, parts, order):
 
 def traced(case, *words, ranks, launcher):
     """[{file: [(offset, length), …]} for each rank] of the writes and reads of a run."""
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
+    cases.need("strace")
     probe = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False)
     if probe.returncode != 0:
         raise Skip("strace may not be used here")

@@ -15,7 +15,7 @@ import time
 import xml.dom.minidom
 
 import check
-from harness import FAMILIES, LOCAL, OPENMPI, Failed, Skip, environment, expect, main
+from harness import FAMILIES, LOCAL, OPENMPI, Failed, Skip, cases, environment, expect, main
 
 RANKS = (1, 2, 4, 7)
 UNUSABLE = re.compile(r"io_uring cannot be used|Invalid argument|built without it")
@@ -589,8 +589,7 @@ def cores(case):
         with open(case.path("calls"), encoding="utf-8") as file:
             return sum("CLONE_THREAD" in line and "resumed" not in line for line in file)
 
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
+    cases.need("strace")
     alone, pair = threads(""), threads("ranks = 2\n", ranks=2)
     for n in (1, 2, 4):
         expect(threads("cores = %d\n" % n, "--compute", "spin") == alone + n - 1, "%d cores", n)

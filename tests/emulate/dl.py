@@ -32,17 +32,6 @@ def pieces(files, ranks):
     return [max(0, min(each, files - r * each)) for r in range(ranks)]
 
 
-def strace(case, *filters):
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
-    if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode != 0:
-        raise Skip("strace may not be used here")
-    for name in os.listdir(case.folder):
-        if name.startswith("trace."):
-            os.unlink(case.path(name))
-    return ["strace", "-ff", "-o", case.path("trace"), *filters]
-
-
 # ---- data sets
 
 
@@ -119,7 +108,7 @@ def engines(case):
 
 def opened(case, epochs, ranks, *words):
     """[[files of rank 0 in epoch 0, of rank 1, …], …] in the order in which they were opened."""
-    case.emulate(*WORDS, *words, "--num_epochs", epochs, ranks=ranks, wrap=strace(case, "-e", "trace=openat"))
+    case.emulate(*WORDS, *words, "--num_epochs", epochs, ranks=ranks, wrap=case.strace("-e", "trace=openat"))
     seen = []
     for name in sorted((f for f in os.listdir(case.folder) if f.startswith("trace.")), key=lambda f: int(f[6:])):
         with open(case.path(name), encoding="utf-8", errors="replace") as file:
@@ -157,7 +146,7 @@ def order(case):
 def overlap(case):
     """Reads of 50 ms each beside steps of 50 ms: one after the other they need a second; read ahead, much less."""
     case.emulate(*WORDS, "--make_files", 10, "--make_size", 1000, "--num_epochs", 0)
-    slow = strace(case, "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=50000")
+    slow = case.strace("-e", "trace=pread64", "-e", "inject=pread64:delay_enter=50000")
     words = ["--comp_time_per_step", "50ms", "--num_epochs", 1]
     plain = notes(json.loads(case.emulate(*WORDS, *words, "--json", wrap=slow).stdout))
     expect(plain["epoch_seconds"][0] >= 1.0 and plain["data_wait_s"] >= 0.5, "without reading ahead: %s", plain)
@@ -191,7 +180,7 @@ def bounded(case):
     """What is read ahead has a limit: while the first step computes not everything is read."""
     case.emulate(*WORDS, "--make_files", 50, "--make_size", 10, "--num_epochs", 0)
     run = case.start(*WORDS, "--prefetch", 2, "--batch_size", 3, "--comp_time_per_step", "1000s",
-                     wrap=strace(case, "-e", "trace=openat,clock_nanosleep"), start_new_session=True)  # fmt: skip
+                     wrap=case.strace("-e", "trace=openat,clock_nanosleep"), start_new_session=True)  # fmt: skip
     try:
         ends = time.monotonic() + 60
         while "clock_nanosleep" not in traced_text(case) and time.monotonic() < ends:  # the first step computes
@@ -225,7 +214,7 @@ def unreadable(case):
     case.emulate(*WORDS, "--make_files", 9, "--make_size", 1000, "--num_epochs", 0)
     filters = ["-P", "d/subdir.0/data.4", "-e", "trace=openat", "-e", "inject=openat:error=EACCES"]
     for more in ([], ["--prefetch", 2]):
-        done = case.emulate(*WORDS, *more, ranks=3, wrap=strace(case, *filters), status=4)
+        done = case.emulate(*WORDS, *more, ranks=3, wrap=case.strace(*filters), status=4)
         expect("d/subdir.0/data.4: open: Permission denied" in done.stderr, "%s: %r", more, done.stderr)
 
 

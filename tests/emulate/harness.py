@@ -66,6 +66,16 @@ class Case(cases.Built):
             raise Failed("%s: status %d, not %d: %s" % (" ".join(command), done.returncode, status, done.stderr))
         return done
 
+    def strace(self, *filters):
+        """Words before a command: its system calls go to files trace.PID, those of earlier ones are removed."""
+        cases.need("strace")
+        if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode != 0:
+            raise Skip("strace may not be used here")
+        for name in os.listdir(self.folder):
+            if name.startswith("trace."):
+                os.unlink(self.path(name))
+        return ["strace", "-ff", "-o", self.path("trace"), *filters]
+
     def holds(self, path, name=None, size=0, **more):
         """Every byte of a file is what it should be; name: of the unit, else that of the file."""
         wrong = check.compare(self.path(path), name or os.path.basename(path), size, **more)

@@ -7,13 +7,11 @@ import json
 import os
 import re
 import resource
-import shutil
 import signal
-import subprocess
 import time
 
 import check
-from harness import FAMILIES, LAUNCHERS, LOCAL, PART, Skip, adopt, expect, main
+from harness import FAMILIES, LAUNCHERS, LOCAL, PART, Skip, adopt, cases, expect, main
 
 RANKS = (1, 2, 4, 7)
 BLOCK, SEGMENTS = 1009, 13
@@ -78,14 +76,7 @@ def empty(case):
 
 def partners(case, ranks, *words):
     """{file: (rank that writes it, rank that reads it)}, as the kernel saw it."""
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
-    if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode != 0:
-        raise Skip("strace may not be used here")
-    for name in os.listdir(case.folder):
-        if name.startswith("trace."):
-            os.unlink(case.path(name))
-    case.emulate(*WORDS, *words, ranks=ranks, wrap=["strace", "-y", "-ff", "-e", "trace=pwrite64,pread64", "-o", case.path("trace")])
+    case.emulate(*WORDS, *words, ranks=ranks, wrap=case.strace("-y", "-e", "trace=pwrite64,pread64"))
     traces = sorted((f for f in os.listdir(case.folder) if f.startswith("trace.")), key=lambda f: int(f[6:]))
     # the director's thread of rank 0 and the others come in the order of their start; those that move data are ranks
     sides = collections.defaultdict(dict)
@@ -127,8 +118,7 @@ def pairs_seen(case):
 
 def no_barrier(case):
     """One producer is slow: the consumer of the other does not wait for it."""
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
+    cases.need("strace")
     slow = ["strace", "-f", "-y", "-o", case.path("calls"), "-e", "trace=pwrite64,pread64", "-e", "inject=pwrite64:delay_enter=30000"]
     run = case.start(*WORDS, ranks=4, wrap=slow)
     producer = holder(case.path("d", "file.1."), run)
@@ -202,8 +192,7 @@ def cheap(case):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     expect(used < 0.1, "3 s of waiting and a start took %.3f s of processor", used)
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
+    cases.need("strace")
     case.emulate(*WORDS, "--consumer_only", "--timeout", "3s", status=3, wrap=["strace", "-f", "-o", "calls"])
     with open(case.path("calls"), encoding="utf-8", errors="replace") as file:
         lines = file.readlines()

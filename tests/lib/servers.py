@@ -256,14 +256,37 @@ class Postgres(Server):
             self.make()
         self.spawn([self.program("postgres"), "-D", self.path("data"), "-p", str(self.port)])
 
-    def make(self):
-        shutil.rmtree(self.path("data"), ignore_errors=True)
+    def template(self):
+        """A cluster as initdb makes it, made once for all tests that are told where to keep things; None: there is no such place."""
+        tries_file = os.environ.get("IORAMA_TEST_TRIES")
+        if not tries_file:
+            return None
+        kept = os.path.join(os.path.dirname(tries_file), "postgres-" + self.programs.strip("/").replace("/", "-"))
+        if not os.path.exists(kept):
+            partial = "%s.%d" % (kept, os.getpid())
+            self.initdb()
+            subprocess.run(["cp", "-a", self.path("data"), partial], check=True)
+            try:
+                os.rename(partial, kept)
+            except OSError:  # somebody else was faster
+                shutil.rmtree(partial)
+        return kept
+
+    def initdb(self):
         made = subprocess.run(
             [self.program("initdb"), "-D", self.path("data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C",
              "--no-sync", "--no-instructions"],
             cwd=self.folder, capture_output=True, text=True, preexec_fn=self.become, timeout=3 * PATIENCE)  # fmt: skip
         if made.returncode != 0:
             raise Broken("initdb: %s" % made.stderr)
+
+    def make(self):
+        shutil.rmtree(self.path("data"), ignore_errors=True)
+        template = self.template()
+        if not template:
+            self.initdb()
+        elif not os.path.exists(self.path("data")):
+            subprocess.run(["cp", "-a", template, self.path("data")], check=True)
         lines = ["listen_addresses = '127.0.0.1'", "unix_socket_directories = '%s'" % self.folder,
                  "dynamic_shared_memory_type = mmap", "max_connections = 40", "shared_buffers = 64MB",
                  "max_wal_size = 512MB", "logging_collector = off", "log_min_messages = warning"]  # fmt: skip

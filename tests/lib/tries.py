@@ -3,10 +3,12 @@
 """Second tries: allowed where a program that is not ours went wrong and no library of ours was in it, and few in all.
 
 again(why) counts one, in the file that $IORAMA_TEST_TRIES names, and fails when the tests together have had all that
-they may. From the shell: tries.py FILE begin|count, before and after the tests that may try again."""
+they may. From the shell: tries.py FILE begin|count, before and after the tests that may try again;
+tries.py --self-test: as many as are allowed pass, one more does not."""
 import fcntl
 import os
 import sys
+import tempfile
 
 from cases import Failed
 
@@ -29,7 +31,22 @@ def again(why):
         raise Failed("tried again too often: %s" % why)
 
 
+def self_test():
+    with tempfile.NamedTemporaryFile() as file:
+        os.environ["IORAMA_TEST_TRIES"] = file.name
+        for number in range(MOST):
+            again("allowed %d" % number)
+        try:
+            again("one too many")
+        except Failed:
+            return 0
+    print("one more than %d was allowed" % MOST)
+    return 1
+
+
 def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
     path, word = sys.argv[1:]
     if word == "begin":
         os.makedirs(os.path.dirname(path), exist_ok=True)

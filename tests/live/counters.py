@@ -219,7 +219,9 @@ def idle(case, store):
 
 def negative(case, store):
     """A start that is later than all that was seen: clocks differ. No run time is negative."""
-    case.end(case.agent("--store", store.where, "--no-samples"), send=signal.SIGTERM)
+    agent = case.agent("--store", store.where, "--no-samples")
+    case.wait(lambda: store.row("SELECT count(*) FROM processes"), "the tables of the store")
+    case.end(agent, send=signal.SIGTERM)
     now = time.time_ns()
     store.change("INSERT INTO jobs (key, name, state, start_ns, seen_ns, processes) VALUES ('5/run-1', 'x', 'running', %d, %d, 1)"
                  % (now, now - 7_790_000))  # fmt: skip

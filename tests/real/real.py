@@ -67,7 +67,7 @@ class Make(Case):
         shutil.copy(os.path.join(ROOT, "CMakeLists.txt"), os.path.join(folder, "project"))
         return [
             ["cmake", "-S", "project", "-B", "build", "-G", "Unix Makefiles", "-DIORAMA_TESTS=OFF"],
-            ["make", "-C", "build", "-j2", "iorama_base", "iorama_table", "iorama_core", "iorama_logfile"],
+            ["make", "-C", "build", "-j2", "iorama_base", "iorama_table"],
         ]
 
 

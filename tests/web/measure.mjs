@@ -19,14 +19,16 @@ export function weakContrast() {
     const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
     return 0.2126 * x + 0.7152 * y + 0.0722 * z;
   };
+  const known = new Map(); // thousands of cells lie on the same few backgrounds
   const behind = (element) => {
-    const layers = [];
-    for (let e = element; e; e = e.parentElement) {
-      const colour = parse(getComputedStyle(e).backgroundColor);
-      if (colour && colour.a > 0) layers.push(colour);
-      if (colour && colour.a === 1) break;
+    if (!element) return { r: 255, g: 255, b: 255, a: 1 };
+    if (!known.has(element)) {
+      const colour = parse(getComputedStyle(element).backgroundColor);
+      const opaque = colour && colour.a === 1;
+      const below = opaque ? null : behind(element.parentElement);
+      known.set(element, opaque ? colour : colour && colour.a > 0 ? over(colour, below) : below);
     }
-    return layers.reverse().reduce((below, top) => over(top, below), { r: 255, g: 255, b: 255, a: 1 });
+    return known.get(element);
   };
   const weak = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // report.mjs TEMPLATE OUT: the page of web/dist with documents of known content, in a browser. What is shown is compared
-// with the document itself; screenshots at 1280 and 400 pixels, light and dark, are left in OUT.
+// with the document itself; with IORAMA_SHOTS=1 screenshots at 1280 and 400 pixels, light and dark, are left in OUT.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -124,7 +124,8 @@ for (const [name, make] of Object.entries(documents))
         const { page, troubles, close } = await open(name, report, { width, colorScheme });
         assert.equal(await page.locator("h1").innerText(), report.verdict.text);
         assert.equal(await page.evaluate(sideways), 0);
-        await page.screenshot({ path: join(out, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+        if (process.env.IORAMA_SHOTS)
+          await page.screenshot({ path: join(out, `${name}-${width}-${colorScheme}.png`), fullPage: true });
         await page.$$eval("details", (all) =>
           all.forEach((d) => {
             d.open = true;

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "cli/input.h"
 #include "cli/watch/screen.h"
 
@@ -44,14 +44,6 @@ static volatile sig_atomic_t ended_by;
 static void on_signal(int signal)
 {
 	ended_by = signal;
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* ---- looks ----------------------------------------------------------------------------------- */
@@ -105,7 +97,7 @@ static void draw(struct screen *s)
 	char line[RAMA_LOOK_WATCH_FILTER + 32];
 	struct rama_look_watch_about a = s->a;
 
-	if (now() < s->said_until)
+	if (rama_now() < s->said_until)
 		a.said = s->said;
 	if (s->ask == ASK_FILTER) {
 		snprintf(line, sizeof(line), "/%s", s->v->filter);
@@ -128,7 +120,7 @@ static void say(struct screen *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(s->said, sizeof(s->said), fmt, ap);
 	va_end(ap);
-	s->said_until = now() + SAID_FOR;
+	s->said_until = rama_now() + SAID_FOR;
 }
 
 /* lines anew, of the look as it is */
@@ -151,7 +143,7 @@ static void take(struct screen *s)
 	if (s->word != NULL)
 		rama_look_watch_choose(s->l, s->word, &p);
 	line_up(s);
-	s->next = now() + s->a.interval;
+	s->next = rama_now() + s->a.interval;
 }
 
 /* ---- going about ----------------------------------------------------------------------------- */
@@ -294,7 +286,7 @@ static void faster(struct screen *s, double by)
 	double i = s->a.interval * by;
 
 	s->a.interval = i < 0.1 ? 0.1 : i > 60 ? 60 : i;
-	s->next = now() + s->a.interval;
+	s->next = rama_now() + s->a.interval;
 }
 
 static bool move_key(struct screen *s, int key)
@@ -344,7 +336,7 @@ static void other_key(struct screen *s, int key)
 		break;
 	case ' ':
 		s->a.paused = !s->a.paused;
-		s->next = now();
+		s->next = rama_now();
 		break;
 	case 's':
 		*sort = (enum rama_look_watch_sort)((*sort + 1) % RAMA_LOOK_SORTS);
@@ -412,10 +404,10 @@ static void catch_signals(void)
 /* waits for a key until the next look; ERR: none came */
 static int next_key(struct screen *s)
 {
-	double left = s->next - now();
+	double left = s->next - rama_now();
 
 	if (s->a.paused)
-		left = s->said_until > now() ? s->said_until - now() : 3600;
+		left = s->said_until > rama_now() ? s->said_until - rama_now() : 3600;
 	timeout(left > 0 ? (int)(left * 1000) + 1 : 0);
 	return getch();
 }
@@ -425,7 +417,7 @@ static void loop(struct screen *s)
 	int key;
 
 	take(s);
-	s->next = now() + (s->a.interval < 0.3 ? s->a.interval : 0.3); /* figures soon */
+	s->next = rama_now() + (s->a.interval < 0.3 ? s->a.interval : 0.3); /* figures soon */
 	draw(s);
 	while (!s->quit && ended_by == 0) {
 		key = next_key(s);
@@ -433,7 +425,7 @@ static void loop(struct screen *s)
 			on_key(s, key);
 		else if (errno == EIO || (poll(&(struct pollfd){ .fd = STDIN_FILENO }, 1, 0) > 0))
 			break; /* the terminal is gone */
-		if (!s->a.paused && now() >= s->next)
+		if (!s->a.paused && rama_now() >= s->next)
 			take(s);
 		draw(s);
 	}

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/xml.h"
+#include "base/svg.h"
 #include "emulate/format/formats.h"
 #include "emulate/graph/graph_walk.h"
 
@@ -270,19 +270,17 @@ static void put_arrow(const struct picture *p, struct rama_out *out, uint32_t i)
 }
 
 /* the beginning and the end of a name that is too long */
-static void put_label(struct rama_out *out, const char *name)
+static void cut_label(char text[NAME + 8], const char *name)
 {
-	char text[NAME + 8];
 	size_t n = strlen(name);
 
 	if (n <= NAME)
-		snprintf(text, sizeof(text), "%s", name);
+		snprintf(text, NAME + 8, "%s", name);
 	else
-		snprintf(text, sizeof(text), "%.*s..%s", NAME / 2, name, name + n - NAME / 2);
+		snprintf(text, NAME + 8, "%.*s..%s", NAME / 2, name, name + n - NAME / 2);
 	for (char *c = text; n > NAME && *c != '\0'; c++)
 		if ((unsigned char)*c >= 0x80)
 			*c = '_'; /* letters of several bytes may have been cut */
-	rama_xml_text(out, text, RAMA_XML_BLANK);
 }
 
 static void put_node(const struct picture *p, struct rama_out *out, uint32_t i)
@@ -290,6 +288,7 @@ static void put_node(const struct picture *p, struct rama_out *out, uint32_t i)
 	const struct place *x = &p->place[i];
 	const char *id = rama_emu_node_id(p->g, i);
 	bool task = i < p->g->n_tasks;
+	char label[NAME + 8];
 
 	rama_out_fmt(out,
 		     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" rx=\"%d\" "
@@ -297,10 +296,10 @@ static void put_node(const struct picture *p, struct rama_out *out, uint32_t i)
 		     x->x - BOX / 2, y_of(x) - TALL / 2, BOX, TALL, task ? 4 : 15,
 		     task ? "#ebf4ff" : "#fffaf0", task ? "#2b6cb0" : "#c05621");
 	rama_xml_text(out, id, RAMA_XML_BLANK);
-	rama_out_fmt(out, "</title></rect><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-		     x->x, y_of(x) + 4);
-	put_label(out, id);
-	rama_out_text(out, "</text>\n");
+	rama_out_text(out, "</title></rect>");
+	cut_label(label, id);
+	rama_svg_text(out, x->x, y_of(x) + 4, "text-anchor=\"middle\"", label, RAMA_XML_BLANK);
+	rama_out_char(out, '\n');
 }
 
 static bool goes_up(const struct picture *p)

@@ -26,8 +26,7 @@ static void put_tally(struct rama_json *j, const struct rama_emu_tally *t)
 
 static void put_config(struct rama_json *j, const struct rama_emu_config *c)
 {
-	rama_json_key(j, "parameters");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "parameters", '{');
 	for (int i = 0; i < RAMA_EMU_PARAMS; i++) {
 		const struct rama_emu_param_info *p = &rama_emu_param_info[i];
 
@@ -44,8 +43,7 @@ static void put_config(struct rama_json *j, const struct rama_emu_config *c)
 			rama_json_string(j, rama_emu_config_text(c, (enum rama_emu_param)i));
 	}
 	rama_json_close(j, '}');
-	rama_json_key(j, "arguments");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "arguments", '[');
 	for (size_t i = 0; i < c->n_args; i++)
 		rama_json_string(j, c->args[i]);
 	rama_json_close(j, ']');
@@ -53,8 +51,7 @@ static void put_config(struct rama_json *j, const struct rama_emu_config *c)
 
 static void put_flaws(struct rama_json *j, const struct rama_emu_result *r)
 {
-	rama_json_key(j, "wrong_bytes");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "wrong_bytes", '{');
 	for (int i = 1; i < RAMA_EMU_FLAWS; i++)
 		rama_json_key_i64(j, rama_emu_flaw_name[i], (int64_t)r->total.flaws.bad[i]);
 	rama_json_close(j, '}');
@@ -63,8 +60,7 @@ static void put_flaws(struct rama_json *j, const struct rama_emu_result *r)
 static void put_ranks(struct rama_json *j, const struct rama_emu_result *r,
 		      const struct rama_emu_team *team)
 {
-	rama_json_key(j, "ranks");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "ranks", '[');
 	for (uint32_t i = 0; i < r->n_ranks; i++) {
 		rama_json_open(j, '{');
 		rama_json_key_i64(j, "rank", i);
@@ -77,8 +73,7 @@ static void put_ranks(struct rama_json *j, const struct rama_emu_result *r,
 
 static void put_files(struct rama_json *j, const struct rama_emu_result *r)
 {
-	rama_json_key(j, "files");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "files", '[');
 	for (uint32_t i = 0; i < r->n_files; i++) {
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "name", r->file[i].name);
@@ -93,8 +88,7 @@ static void put_side(struct rama_json *j, const struct rama_emu_result *r, bool 
 {
 	struct rama_emu_side s = rama_emu_result_side(r, write);
 
-	rama_json_key(j, write ? "write" : "read");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, write ? "write" : "read", '{');
 	rama_json_key_i64(j, "bytes", (int64_t)s.bytes);
 	rama_json_key_i64(j, "requests", (int64_t)s.requests);
 	rama_json_key_f64(j, "io_time_s", s.absolute);
@@ -109,8 +103,7 @@ static void put_side(struct rama_json *j, const struct rama_emu_result *r, bool 
 
 static void put_critical(struct rama_json *j, const struct rama_emu_emulation *m)
 {
-	rama_json_key(j, "critical_paths");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "critical_paths", '[');
 	for (uint32_t k = 0; k < rama_emu_result_iterations(m); k++) {
 		double seconds;
 		int64_t n;
@@ -119,8 +112,7 @@ static void put_critical(struct rama_json *j, const struct rama_emu_emulation *m
 		rama_json_open(j, '{');
 		rama_json_key_i64(j, "iteration", k);
 		rama_json_key_f64(j, "seconds", seconds);
-		rama_json_key(j, "tasks");
-		rama_json_open(j, '[');
+		rama_json_key_open(j, "tasks", '[');
 		for (int64_t i = 0; i < n; i++)
 			rama_json_string(j, m->graph->tasks[path[i]].id);
 		rama_json_close(j, ']');
@@ -134,8 +126,7 @@ static void put_critical(struct rama_json *j, const struct rama_emu_emulation *m
 static void put_runs(struct rama_json *j, const struct rama_emu_result *r,
 		     const struct rama_emu_emulation *m, uint32_t task)
 {
-	rama_json_key(j, "runs");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "runs", '[');
 	for (uint32_t k = 0; k < rama_emu_result_iterations(m); k++) {
 		const struct rama_emu_task_run *run =
 			&m->runs[(size_t)k * m->graph->n_tasks + task];
@@ -156,8 +147,7 @@ static void put_tasks(struct rama_json *j, const struct rama_emu_result *r,
 	const struct rama_emu_graph *g = m->graph;
 	struct rama_emu_task_wait *waits = rama_emu_result_waits(m);
 
-	rama_json_key(j, "tasks");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "tasks", '[');
 	for (uint32_t i = 0; i < r->n_tasks && i < g->n_tasks; i++) {
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "id", g->tasks[i].id);
@@ -178,8 +168,7 @@ static void put_workflow(struct rama_json *j, const struct rama_emu_result *r,
 {
 	const struct rama_emu_graph *g = m->graph;
 
-	rama_json_key(j, "workflow");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "workflow", '{');
 	rama_json_key_string(j, "name", g->name);
 	rama_json_key_string(j, "format", g->format);
 	rama_json_key_i64(j, "iterations", rama_emu_result_iterations(m));
@@ -209,16 +198,13 @@ void rama_emu_result_json(const struct rama_emu_result *r, const struct rama_emu
 	rama_json_key_f64(&j, "seconds", r->seconds);
 	put_side(&j, r, false);
 	put_side(&j, r, true);
-	rama_json_key(&j, "total");
-	rama_json_open(&j, '{');
+	rama_json_key_open(&j, "total", '{');
 	put_tally(&j, &r->total);
 	rama_json_close(&j, '}');
-	rama_json_key(&j, "verified");
-	rama_json_bool(&j, m->opt.verify);
+	rama_json_key_bool(&j, "verified", m->opt.verify);
 	put_flaws(&j, r);
 	/* the mode's own members are JSON already */
-	rama_json_key(&j, "figures");
-	rama_json_open(&j, '{');
+	rama_json_key_open(&j, "figures", '{');
 	rama_out_bytes(out, m->notes.buf, m->notes.used);
 	rama_json_close(&j, '}');
 	put_ranks(&j, r, m->team);

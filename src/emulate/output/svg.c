@@ -3,11 +3,12 @@
  * added up in cells of half a pixel, and each cell shows what took most of it: the picture stays
  * small however many requests there were. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/human.h"
-#include "base/xml.h"
+#include "base/svg.h"
 #include "emulate/output/output.h"
 
 #define WIDTH 1100
@@ -22,13 +23,13 @@
 enum kind { READ, WRITE, META, COMPUTE, WAIT, KINDS };
 
 static const struct {
-	const char *name, *colour;
+	const char *name, *look;
 	double weight; /* I/O shows, even beside something that lasts a little longer */
-} kinds[KINDS] = { { "read", "#2b6cb0", 4 },
-		   { "write", "#c05621", 4 },
-		   { "open, sync", "#6b46c1", 4 },
-		   { "compute", "#2f855a", 1 },
-		   { "wait", "#718096", 0.5 } };
+} kinds[KINDS] = { { "read", "fill=\"#2b6cb0\"", 4 },
+		   { "write", "fill=\"#c05621\"", 4 },
+		   { "open, sync", "fill=\"#6b46c1\"", 4 },
+		   { "compute", "fill=\"#2f855a\"", 1 },
+		   { "wait", "fill=\"#718096\" opacity=\".35\"", 0.5 } };
 
 static enum kind kind_of(uint8_t what)
 {
@@ -96,13 +97,14 @@ static void put_head(const struct chart *c)
 		     rama_human_seconds(a, c->r->seconds),
 		     rama_human_bytes(b, (double)c->r->total.bytes_read),
 		     rama_human_bytes(d, (double)c->r->total.bytes_written));
-	for (int i = 0; i < KINDS; i++)
-		rama_out_fmt(c->out,
-			     "<rect x=\"%d\" y=\"44\" width=\"12\" height=\"12\" rx=\"2\" "
-			     "fill=\"%s\"%s/>"
-			     "<text x=\"%d\" y=\"54\">%s</text>\n",
-			     LEFT + 104 * i, kinds[i].colour, i == WAIT ? " opacity=\".35\"" : "",
-			     LEFT + 104 * i + 18, kinds[i].name);
+	for (int i = 0; i < KINDS; i++) {
+		char look[80];
+
+		snprintf(look, sizeof(look), "rx=\"2\" %s", kinds[i].look);
+		rama_svg_rect(c->out, LEFT + 104 * i, 44, 12, 12, look);
+		rama_svg_text(c->out, LEFT + 104 * i + 18, 54, "", kinds[i].name, RAMA_XML_BLANK);
+		rama_out_char(c->out, '\n');
+	}
 }
 
 /* the time axis: at most eight steps of 1, 2 or 5 */
@@ -116,12 +118,11 @@ static void put_axis(const struct chart *c, double seconds)
 	for (int i = 0; i * step <= seconds * 1.0001; i++) {
 		double x = LEFT + i * step * c->scale;
 
-		rama_out_fmt(c->out,
-			     "<path d=\"M%.1f %d V%.1f\" stroke=\"#e2e8f0\"/>"
-			     "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" "
-			     "fill=\"#4a5568\">%s</text>\n",
-			     x, TOP - 4, bottom, x, bottom + 18,
-			     i == 0 ? "0" : rama_human_seconds(a, i * step));
+		rama_out_fmt(c->out, "<path d=\"M%.1f %d V%.1f\" stroke=\"#e2e8f0\"/>", x, TOP - 4,
+			     bottom);
+		rama_svg_text(c->out, x, bottom + 18, "text-anchor=\"middle\" fill=\"#4a5568\"",
+			      i == 0 ? "0" : rama_human_seconds(a, i * step), RAMA_XML_BLANK);
+		rama_out_char(c->out, '\n');
 	}
 }
 
@@ -130,16 +131,17 @@ static void put_rows(const struct chart *c)
 	uint32_t every = (uint32_t)ceil(14 / c->height); /* numbers do not overlap */
 
 	for (uint32_t i = 0; i < c->rows; i++) {
-		rama_out_fmt(c->out,
-			     "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" "
-			     "fill=\"#f7fafc\"/>\n",
-			     LEFT, y_of(c, i) + c->label, WIDTH - LEFT - RIGHT, c->bar);
-		if (i % every == 0)
-			rama_out_fmt(c->out,
-				     "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" "
-				     "fill=\"#4a5568\">rank %u</text>\n",
-				     LEFT - 10, y_of(c, i) + c->label + c->bar / 2 + 4,
-				     i * c->each);
+		char rank[32];
+
+		rama_svg_rect(c->out, LEFT, y_of(c, i) + c->label, WIDTH - LEFT - RIGHT, c->bar,
+			      "fill=\"#f7fafc\"");
+		rama_out_char(c->out, '\n');
+		if (i % every != 0)
+			continue;
+		snprintf(rank, sizeof(rank), "rank %u", i * c->each);
+		rama_svg_text(c->out, LEFT - 10, y_of(c, i) + c->label + c->bar / 2 + 4,
+			      "text-anchor=\"end\" fill=\"#4a5568\"", rank, RAMA_XML_BLANK);
+		rama_out_char(c->out, '\n');
 	}
 }
 
@@ -184,11 +186,9 @@ static void put_bars(const struct chart *c, uint32_t row)
 			end++;
 		if (kind == KINDS)
 			continue;
-		rama_out_fmt(c->out,
-			     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-			     "fill=\"%s\"%s/>\n",
-			     LEFT + (double)i / 2, y, (double)(end - i) / 2, c->bar,
-			     kinds[kind].colour, kind == WAIT ? " opacity=\".35\"" : "");
+		rama_svg_rect(c->out, LEFT + (double)i / 2, y, (double)(end - i) / 2, c->bar,
+			      kinds[kind].look);
+		rama_out_char(c->out, '\n');
 	}
 }
 
@@ -218,10 +218,8 @@ static void put_name(const struct chart *c, uint32_t rank, const struct name *n)
 		keep = len < keep ? len : keep;
 		memcpy(text, g->tasks[n->task].id, keep);
 		text[keep] = '\0';
-		rama_out_fmt(c->out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"10\">", x + 3,
-			     y_of(c, rank) + c->label - 3);
-		rama_xml_text(c->out, text, RAMA_XML_BLANK);
-		rama_out_text(c->out, "</text>");
+		rama_svg_text(c->out, x + 3, y_of(c, rank) + c->label - 3, "font-size=\"10\"", text,
+			      RAMA_XML_BLANK);
 	}
 	rama_out_char(c->out, '\n');
 }

@@ -5,16 +5,9 @@
 
 #define FILES_TOLD 20
 
-static void count(struct rama_json *j, const char *key, uint64_t v)
-{
-	rama_json_key(j, key);
-	rama_json_u64(j, v);
-}
-
 static void io(struct rama_json *j, const char *key, const struct rama_look_io *x)
 {
-	rama_json_key(j, key);
-	rama_json_open(j, '{');
+	rama_json_key_open(j, key, '{');
 	rama_json_key_i64(j, "reads", x->reads);
 	rama_json_key_i64(j, "writes", x->writes);
 	rama_json_key_i64(j, "metas", x->metas);
@@ -30,8 +23,7 @@ static void rates(struct rama_json *j, const struct rama_look_io *gain, double i
 {
 	double per = interval > 0 ? 1 / interval : 0;
 
-	rama_json_key(j, "rate");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "rate", '{');
 	rama_json_key_f64(j, "read", (double)gain->bytes_read * per);
 	rama_json_key_f64(j, "write", (double)gain->bytes_written * per);
 	rama_json_key_f64(j, "ops", (double)rama_look_ops(gain) * per);
@@ -41,8 +33,7 @@ static void rates(struct rama_json *j, const struct rama_look_io *gain, double i
 
 static void layers(struct rama_json *j, const struct rama_look_io *total)
 {
-	rama_json_key(j, "layers");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "layers", '{');
 	for (unsigned i = 0; i < RAMA_LOOK_LAYERS; i++)
 		if (rama_look_ops(&total[i]) > 0)
 			io(j, rama_look_layer_name[i], &total[i]);
@@ -51,13 +42,11 @@ static void layers(struct rama_json *j, const struct rama_look_io *total)
 
 static void events(struct rama_json *j, const struct rama_look_live *v)
 {
-	rama_json_key(j, "events");
-	rama_json_open(j, '{');
-	rama_json_key(j, "on");
-	rama_json_bool(j, v->on != 0);
-	count(j, "made", v->made);
-	count(j, "dropped", v->dropped);
-	count(j, "taken", v->taken);
+	rama_json_key_open(j, "events", '{');
+	rama_json_key_bool(j, "on", v->on != 0);
+	rama_json_key_u64(j, "made", v->made);
+	rama_json_key_u64(j, "dropped", v->dropped);
+	rama_json_key_u64(j, "taken", v->taken);
 	rama_json_key(j, "agent");
 	if (v->reader > 0)
 		rama_json_i64(j, v->reader);
@@ -70,9 +59,8 @@ static void calls(struct rama_json *j, const struct rama_look_process *p)
 {
 	static const char *const class[] = { "none", "read", "write", "meta" };
 
-	count(j, "calls", p->n_calls);
-	rama_json_key(j, "at_work");
-	rama_json_open(j, '[');
+	rama_json_key_u64(j, "calls", p->n_calls);
+	rama_json_key_open(j, "at_work", '[');
 	for (unsigned i = 0; i < p->n_told; i++) {
 		const struct rama_look_call *c = &p->call[i];
 
@@ -80,7 +68,7 @@ static void calls(struct rama_json *j, const struct rama_look_process *p)
 		rama_json_key_string(j, "function", c->fn);
 		rama_json_key_string(j, "class", class[c->class]);
 		rama_json_key_f64(j, "since", c->since);
-		count(j, "thread", c->tid);
+		rama_json_key_u64(j, "thread", c->tid);
 		rama_json_key_string(j, "file", c->name[0] != '\0' ? c->name : NULL);
 		rama_json_close(j, '}');
 	}
@@ -99,8 +87,8 @@ static void process(struct rama_json *j, const struct rama_look_process *p, doub
 	rama_json_key_string(j, "command", p->command);
 	rama_json_key_string(j, "state", state[p->state]);
 	rama_json_key_f64(j, "start", (double)p->start * 1e-9);
-	count(j, "threads", p->threads);
-	count(j, "files", p->files);
+	rama_json_key_u64(j, "threads", p->threads);
+	rama_json_key_u64(j, "files", p->files);
 	rates(j, &p->gain, interval);
 	rama_json_key_f64(j, "longest", p->longest);
 	rama_json_key_f64(j, "share", p->share);
@@ -121,15 +109,13 @@ static int files(struct rama_json *j, const struct rama_look_job *job, double in
 
 	if (rc != 0)
 		return rc;
-	count(j, "n_files", f.of);
-	rama_json_key(j, "files");
-	rama_json_open(j, '[');
+	rama_json_key_u64(j, "n_files", f.of);
+	rama_json_key_open(j, "files", '[');
 	for (size_t i = 0; i < f.n; i++) {
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "name", f.file[i].name);
-		rama_json_key(j, "record");
-		rama_json_id(j, f.file[i].id);
-		count(j, "processes", f.file[i].processes);
+		rama_json_key_id(j, "record", f.file[i].id);
+		rama_json_key_u64(j, "processes", f.file[i].processes);
 		rates(j, &f.file[i].gain, interval);
 		rama_json_key_f64(j, "longest", f.file[i].longest);
 		io(j, "total", &f.file[i].total);
@@ -154,18 +140,17 @@ static int one_job(struct rama_json *j, const struct rama_look_job *job, double 
 	rama_json_key_i64(j, "job_id", job->jobid);
 	rama_json_key_string(j, "state", job->ended ? "ended" : "running");
 	rama_json_key_f64(j, "start", (double)job->start * 1e-9);
-	count(j, "running", job->running);
-	count(j, "gone", job->gone);
-	count(j, "unreadable", job->unreadable);
+	rama_json_key_u64(j, "running", job->running);
+	rama_json_key_u64(j, "gone", job->gone);
+	rama_json_key_u64(j, "unreadable", job->unreadable);
 	rates(j, &job->gain, interval);
 	rama_json_key_f64(j, "longest", job->longest);
 	rama_json_key_f64(j, "share", job->share);
-	count(j, "calls", job->n_calls);
+	rama_json_key_u64(j, "calls", job->n_calls);
 	io(j, "total", &job->total);
 	layers(j, job->layer_total);
 	events(j, &job->live);
-	rama_json_key(j, "ranks");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "ranks", '[');
 	for (size_t i = 0; i < job->n; i++)
 		process(j, job->process[i], interval);
 	rama_json_close(j, ']');
@@ -183,8 +168,7 @@ int rama_look_watch_json(struct rama_out *o, const struct rama_look *l, struct r
 	rama_json_open(&j, '{');
 	rama_json_key_f64(&j, "time", (double)l->time * 1e-9);
 	rama_json_key_f64(&j, "interval", l->interval);
-	rama_json_key(&j, "jobs");
-	rama_json_open(&j, '[');
+	rama_json_key_open(&j, "jobs", '[');
 	for (size_t i = 0; i < l->n && rc == 0; i++)
 		rc = one_job(&j, l->job[i], l->interval, e);
 	rama_json_close(&j, ']');

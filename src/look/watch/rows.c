@@ -208,7 +208,7 @@ static bool is_wanted(const struct rama_look_watch_row *r, const char *filter)
 static int make_room(struct rama_look_watch_rows *r, size_t n, struct rama_err *e)
 {
 	r->row = calloc(n + 1, sizeof(*r->row));
-	return r->row != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	return r->row != NULL ? 0 : rama_err_no_memory(e);
 }
 
 static uint64_t name_of(const char *text)

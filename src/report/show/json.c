@@ -32,8 +32,7 @@ static void metadata(struct rama_json *j, const struct rama_log *log)
 {
 	char meta[RAMA_LOG_META_SIZE], *save = NULL;
 
-	rama_json_key(j, "metadata");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "metadata", '[');
 	memcpy(meta, log->job.metadata, sizeof(meta));
 	for (char *line = strtok_r(meta, "\n", &save); line != NULL;
 	     line = strtok_r(NULL, "\n", &save)) {
@@ -54,8 +53,7 @@ static void job(struct rama_json *j, const struct rama_log *log)
 {
 	const struct rama_log_job *b = &log->job;
 
-	rama_json_key(j, "job");
-	rama_json_open(j, '{');
+	rama_json_key_open(j, "job", '{');
 	rama_json_key_i64(j, "jobid", b->jobid);
 	rama_json_key_i64(j, "uid", b->uid);
 	rama_json_key_string(j, "exe", b->exe);
@@ -76,11 +74,9 @@ static void head(struct rama_json *j, const struct rama_log *log, const char *pa
 	rama_json_key_string(j, "file", path);
 	rama_json_key_string(j, "format", log->version);
 	rama_json_key_string(j, "compression", method[log->compression]);
-	rama_json_key(j, "other_byte_order");
-	rama_json_bool(j, log->swap);
+	rama_json_key_bool(j, "other_byte_order", log->swap);
 	job(j, log);
-	rama_json_key(j, "mounts");
-	rama_json_open(j, '[');
+	rama_json_key_open(j, "mounts", '[');
 	for (size_t i = 0; i < log->n_mounts; i++) {
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "path", log->mounts[i].path);
@@ -116,8 +112,7 @@ static void segments(struct writer *w, struct rama_log_cursor *c)
 		if (open_list != name) {
 			if (open_list != NULL)
 				rama_json_close(&w->j, ']');
-			rama_json_key(&w->j, name);
-			rama_json_open(&w->j, '[');
+			rama_json_key_open(&w->j, name, '[');
 			open_list = name;
 		}
 		for (int i = 0; i < n; i++) {
@@ -151,8 +146,7 @@ static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_r
 		return 0;
 	rama_report_place_of(&col, w->show->log, r);
 	rama_json_open(&w->j, '{');
-	rama_json_key(&w->j, "id");
-	rama_json_id(&w->j, r->w[RAMA_TAB_ID].u);
+	rama_json_key_id(&w->j, "id", r->w[RAMA_TAB_ID].u);
 	rama_json_key_i64(&w->j, "rank", r->w[RAMA_TAB_RANK].i);
 	rama_json_key_string(&w->j, "name", col.named ? col.name : NULL);
 	rama_json_key_string(&w->j, "mount", strcmp(col.mount, "UNKNOWN") == 0 ? NULL : col.mount);
@@ -163,8 +157,7 @@ static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_r
 			       strnlen(r->w[RAMA_TAB_DXT_HOSTNAME].b, 64));
 		segments(w, c);
 	} else {
-		rama_json_key(&w->j, "counters");
-		rama_json_open(&w->j, '{');
+		rama_json_key_open(&w->j, "counters", '{');
 		rama_report_items_each(&w->items, r);
 		rama_json_close(&w->j, '}');
 	}
@@ -175,8 +168,7 @@ static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_r
 
 static void totals(struct writer *w, const struct rama_tab_module *mod)
 {
-	rama_json_key(&w->j, "totals");
-	rama_json_open(&w->j, '{');
+	rama_json_key_open(&w->j, "totals", '{');
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
 		const struct rama_tab_field *f = &mod->record->fields[i];
 
@@ -196,11 +188,9 @@ static void files(struct writer *w)
 	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	rama_core_summary_files(&w->summary, k);
-	rama_json_key(&w->j, "files");
-	rama_json_open(&w->j, '{');
+	rama_json_key_open(&w->j, "files", '{');
 	for (unsigned i = 0; i < RAMA_CORE_FILES_KINDS; i++) {
-		rama_json_key(&w->j, kind[i]);
-		rama_json_open(&w->j, '{');
+		rama_json_key_open(&w->j, kind[i], '{');
 		rama_json_key_i64(&w->j, "files", k[i].files);
 		rama_json_key_i64(&w->j, "bytes", k[i].bytes);
 		rama_json_key_i64(&w->j, "max_offset", k[i].max_offset);
@@ -214,8 +204,7 @@ static void perf(struct writer *w)
 	struct rama_core_perf p;
 
 	rama_core_summary_perf(&w->summary, &p);
-	rama_json_key(&w->j, "perf");
-	rama_json_open(&w->j, '{');
+	rama_json_key_open(&w->j, "perf", '{');
 	rama_json_key_i64(&w->j, "total_bytes", p.total_bytes);
 	rama_json_key_f64(&w->j, "unique_slowest_rank_io_time", p.slowest_io);
 	rama_json_key_f64(&w->j, "unique_slowest_rank_meta_time", p.slowest_meta);
@@ -243,13 +232,11 @@ static int module(struct writer *w, unsigned id)
 	rama_json_key_i64(&w->j, "module_id", id);
 	rama_json_key_i64(&w->j, "version", part->version);
 	rama_json_key_i64(&w->j, "stored_bytes", (int64_t)part->stored_len);
-	rama_json_key(&w->j, "incomplete");
-	rama_json_bool(&w->j, w->show->log->partial >> id & 1);
+	rama_json_key_bool(&w->j, "incomplete", w->show->log->partial >> id & 1);
 	if (mod != NULL) {
 		rama_core_total_init(&w->total, mod, words);
 		rama_core_summary_init(&w->summary, mod);
-		rama_json_key(&w->j, "records");
-		rama_json_open(&w->j, '[');
+		rama_json_key_open(&w->j, "records", '[');
 		rc = rama_report_show_records(w->show, id, record, w);
 		rama_json_close(&w->j, ']');
 		if (rc == 0 && sums && w->show->total)
@@ -273,8 +260,7 @@ int rama_report_show_json(struct rama_report_show *s)
 	rama_json_init(&w.j, s->out);
 	rama_json_open(&w.j, '{');
 	head(&w.j, s->log, s->path);
-	rama_json_key(&w.j, "modules");
-	rama_json_open(&w.j, '[');
+	rama_json_key_open(&w.j, "modules", '[');
 	for (unsigned i = 0; i < RAMA_TAB_MODULES && rc == 0; i++) {
 		const struct rama_tab_module *mod = rama_tab_module_get(i);
 		bool trace = mod != NULL && (mod->flags & RAMA_TAB_TRACE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "base/xml.h"
+#include "base/svg.h"
 
 static void is_written(const char *s, enum rama_xml_odd odd, const char *want)
 {
@@ -37,4 +37,22 @@ static void odd_characters_are_replaced(void **st)
 	is_written(odd, RAMA_XML_BLANK, "é [1m\xff.");
 }
 
-UNIT_GROUP(xml, test(markup_is_text), test(odd_characters_are_replaced))
+static void pictures_have_elements(void **st)
+{
+	struct rama_out o;
+
+	(void)st;
+	rama_out_init(&o, NULL, NULL);
+	rama_svg_rect(&o, 1, 2.25, 3.06, 4, "class=\"a\"");
+	rama_svg_text(&o, 1, 2, "", "<&>", RAMA_XML_KEEP);
+	rama_svg_text(&o, -1, 2, "font-size=\"10\"", "\001", RAMA_XML_BLANK);
+	rama_out_char(&o, '\0');
+	assert_string_equal(o.buf,
+			    "<rect x=\"1.0\" y=\"2.2\" width=\"3.1\" height=\"4.0\" class=\"a\"/>"
+			    "<text x=\"1.0\" y=\"2.0\">&lt;&amp;&gt;</text>"
+			    "<text x=\"-1.0\" y=\"2.0\" font-size=\"10\"> </text>");
+	rama_out_fini(&o);
+}
+
+UNIT_GROUP(xml, test(markup_is_text), test(odd_characters_are_replaced),
+	   test(pictures_have_elements))

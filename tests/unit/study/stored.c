@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "study/segments.h"
 #include "study/stored.h"
 
 /* A job that was seen live: found, but there is nothing to study, and the line says what there
@@ -43,18 +42,18 @@ static void where_segments_are(void **state)
 	snprintf(dir, sizeof(dir), "%s/run-5", root);
 	assert_int_equal(mkdir(dir, 0700), 0);
 	snprintf(key, sizeof(key), "%u/run-5@node", (unsigned)geteuid());
-	assert_true(rama_study_segments_find(key, root, path));
+	assert_true(rama_study_stored_segments(key, root, path));
 	assert_string_equal(path, dir);
 	snprintf(key, sizeof(key), "%u/run-6", (unsigned)geteuid());
-	assert_false(rama_study_segments_find(key, root, path));
+	assert_false(rama_study_stored_segments(key, root, path));
 	snprintf(key, sizeof(key), "%u/run-5", (unsigned)geteuid() + 1);
-	assert_false(rama_study_segments_find(key, root, path));
+	assert_false(rama_study_stored_segments(key, root, path));
 	snprintf(key, sizeof(key), "%u/../run-5", (unsigned)geteuid());
-	assert_false(rama_study_segments_find(key, root, path));
+	assert_false(rama_study_stored_segments(key, root, path));
 	snprintf(key, sizeof(key), "%u/.", (unsigned)geteuid());
-	assert_false(rama_study_segments_find(key, root, path));
+	assert_false(rama_study_stored_segments(key, root, path));
 	snprintf(key, sizeof(key), "%u/", (unsigned)geteuid());
-	assert_false(rama_study_segments_find(key, root, path));
+	assert_false(rama_study_stored_segments(key, root, path));
 	assert_int_equal(rmdir(dir), 0);
 	assert_int_equal(rmdir(root), 0);
 }
