@@ -45,7 +45,7 @@ struct rama_agent_drain_job {
 	uint64_t made, dropped, taken; /* of segments that are not followed any more */
 	struct {
 		uint64_t made, dropped, taken;
-	} now;		      /* of those that are: status.c */
+	} now;		      /* of those that are: agent.c */
 	uint64_t damaged;     /* events that could not be read, told as lost */
 	int64_t quiet_since;  /* ns, since when none is followed; 0: some are */
 	bool finishing, left; /* left: what remains of it is somebody else's */
