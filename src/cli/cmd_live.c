@@ -151,8 +151,10 @@ static uint32_t changed(const struct live *l, uint32_t was, uint32_t layers)
 static int change(const struct live *l, struct process *p, struct rama_err *e)
 {
 	/* reads and writes, which files as such have none of */
-	uint32_t traced = (1u << RAMA_SEG_LAYER_H5F) - 1;
+	uint32_t traced = 0;
 
+	for (unsigned i = 0; i < RAMA_TAB_LAYER_ROWS; i++)
+		traced |= (uint32_t)(rama_tab_event_layer[i].trace != 0) << i;
 	p->now.set_live = true;
 	p->now.live = changed(l, p->was.live, l->layers);
 	if (l->trace) {
