@@ -11,7 +11,7 @@ foreach(row IN LISTS functions)
   if(row MATCHES "^([a-z0-9]+) ([A-Za-z0-9_]+)$")
     set(table ${CMAKE_MATCH_1})
     set(name ${CMAKE_MATCH_2})
-    if(table MATCHES "^(mpi|hdf5|pnetcdf)$") # only for preloading
+    if(table MATCHES "^(mpi|hdf5|pnetcdf|kind)$") # only for preloading
       continue()
     endif()
     # Inside libc.a these names are how streams reach descriptors: calls of the library itself, not of the program.

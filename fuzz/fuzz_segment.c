@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/h5d.h"
+#include "core/h5f.h"
 #include "fuzz.h"
 #include "gather/gather.h"
 #include "seg.h"
@@ -19,7 +21,7 @@ static void higher_layers(struct seg *s, uint32_t name)
 	static const unsigned kinds[] = { RAMA_SEG_KIND_MPIIO,	     RAMA_SEG_KIND_H5F,
 					  RAMA_SEG_KIND_H5D,	     RAMA_SEG_KIND_PNETCDF_FILE,
 					  RAMA_SEG_KIND_PNETCDF_VAR, RAMA_SEG_KIND_LUSTRE };
-	struct rama_seg_slot_head *slot[RAMA_SEG_KINDS];
+	struct rama_core_slot *slot[RAMA_SEG_KINDS];
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		slot[kinds[i]] = seg_slot_take(s, kinds[i]);
@@ -94,9 +96,7 @@ static void change(unsigned char *bytes, const struct seg *s, struct fuzz_input 
 static void read_all(struct rama_seg *s)
 {
 	static union {
-#define KIND(kind, type, module) struct type kind;
-#include "segment/kinds.def"
-#undef KIND
+		unsigned char slot[RAMA_CORE_SLOT_MOST];
 		struct rama_seg_lane lane;
 		struct rama_seg_chunk chunk;
 		struct rama_seg_name_get name;

@@ -10,6 +10,7 @@
 #include "base/siphash.h"
 #include "look/parts.h"
 #include "table/fn.h"
+#include "table/layers.h"
 
 #define NAMES_MOST 4096	       /* in one message */
 #define NAMES_KNOWN (1u << 20) /* of a job, that are remembered to have been sent */
@@ -105,12 +106,6 @@ static int drain_names(struct rama_agent_drain *d, struct rama_agent_drain_seg *
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static const char *const layer_name[RAMA_SEG_EVENT_LAYERS] = {
-	[RAMA_SEG_LAYER_POSIX] = "POSIX",     [RAMA_SEG_LAYER_STDIO] = "STDIO",
-	[RAMA_SEG_LAYER_MPIIO] = "MPI-IO",    [RAMA_SEG_LAYER_H5D] = "H5D",
-	[RAMA_SEG_LAYER_PNETCDF] = "PNETCDF", [RAMA_SEG_LAYER_H5F] = "H5F",
-};
-
 static const char *const op_name[RAMA_TAB_OPS] = {
 #define OP(kind, counter) [RAMA_TAB_OP_##kind] = #kind,
 #include "table/ops.def"
@@ -134,7 +129,7 @@ static void describe(struct rama_wire_what *w, uint32_t layer, uint32_t kind, ui
 
 	*w = (struct rama_wire_what){ 0 };
 	snprintf(w->layer, sizeof(w->layer), "%s",
-		 layer < RAMA_SEG_EVENT_LAYERS ? layer_name[layer] : "unknown");
+		 layer < RAMA_SEG_EVENT_LAYERS ? rama_tab_event_layer[layer].name : "unknown");
 	lower(w->op, sizeof(w->op), kind < RAMA_TAB_OPS ? op_name[kind] : "unknown");
 	snprintf(w->fn, sizeof(w->fn), "%s", *name != '\0' ? name : "unknown");
 }

@@ -130,8 +130,9 @@ static bool has_changed(struct rama_agent_drain_seg *s)
 	for (unsigned kind = 0; kind < RAMA_SEG_KINDS; kind++) {
 		uint32_t n = slots_of(s, kind);
 		uint64_t sum = n;
+		bool counts = rama_look_has_figures(kind);
 
-		for (uint32_t i = 0; i < n && rama_look_kind[kind].layer < RAMA_LOOK_LAYERS; i++)
+		for (uint32_t i = 0; i < n && counts; i++)
 			sum += __atomic_load_n((const uint32_t *)(const void *)slot_at(s, kind, i),
 					       __ATOMIC_RELAXED);
 		changed = changed || sum != s->counted.seqs[kind];
@@ -151,16 +152,14 @@ static void add_up(const struct rama_agent_drain_seg *s, struct rama_look_io io[
 
 	memset(io, 0, RAMA_LOOK_LAYERS * sizeof(io[0]));
 	for (unsigned kind = 0; kind < RAMA_SEG_KINDS; kind++) {
-		const struct rama_look_kind *k = &rama_look_kind[kind];
-
-		if (k->layer >= RAMA_LOOK_LAYERS)
+		if (!rama_look_has_figures(kind))
 			continue;
 		for (uint32_t i = 0, n = slots_of(s, kind); i < n; i++) {
 			struct rama_look_io one;
 
-			rama_look_io_read(kind, slot_at(s, kind, i) + k->words, tick, &one,
-					  &longest);
-			rama_look_io_add(&io[k->layer], &one);
+			rama_look_io_read(kind, slot_at(s, kind, i) + rama_core_kinds[kind]->words,
+					  tick, &one, &longest);
+			rama_look_io_add(&io[kind], &one);
 		}
 	}
 }

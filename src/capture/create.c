@@ -182,11 +182,10 @@ static void plan_records(struct rama_seg_header *h, uint64_t *memory)
 	*memory = rama_cap_run.pool_chunks * chunk;
 	h->area[RAMA_SEG_AREA_RECORDS].item = (uint32_t)chunk;
 	rama_cap_run.pool_shift = (uint32_t)__builtin_ctzll(chunk);
-#define KIND(kind, type, module)                                    \
-	rama_cap_run.slots[RAMA_SEG_KIND_##kind] = records(module); \
-	h->slot[RAMA_SEG_KIND_##kind] = sizeof(struct type);
-#include "segment/kinds.def"
-#undef KIND
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) {
+		rama_cap_run.slots[k] = records(rama_core_kind_module[k]);
+		h->slot[k] = rama_core_kinds[k]->size;
+	}
 	rama_cap_run.names_most = s->name_memory > 0 ? s->name_memory : *memory;
 	rama_cap_run.names_most =
 		least(rama_cap_run.names_most < 4096 ? 4096 : rama_cap_run.names_most,

@@ -21,97 +21,49 @@ static bool is_standard(const char *name)
 	       strcmp(name, "<STDERR>") == 0;
 }
 
-static void init_POSIX(void *slot, const struct rama_seg_name *n, int64_t align)
+/* more: what a slot needs to know beside its name: POSIX: block size; datasets and variables: id
+ * of the file's record */
+static void init_slot(unsigned kind, void *slot, const struct rama_seg_name *n, int64_t more)
 {
-	rama_core_posix_init(slot, n->id, (int64_t)rama_cap_run.mem_align, align);
+	rama_core_kinds[kind]->init(slot, &(struct rama_core_new){
+						  .id = n->id,
+						  .standard = is_standard(n->text),
 #ifdef RAMA_STATIC_WRAP
-	((struct rama_core_posix_file *)slot)->w[RAMA_TAB_POSIX_MMAPS].i = 0;
+						  .sees_mmap = true,
 #endif
+						  .lacks = rama_cap_run.h5d_lacks,
+						  .mem_align = (int64_t)rama_cap_run.mem_align,
+						  .file_align = more,
+						  .file_id = (uint64_t)more,
+					  });
 }
-
-static void init_STDIO(void *slot, const struct rama_seg_name *n, int64_t unused)
-{
-	(void)unused;
-	rama_core_stdio_init(slot, n->id, is_standard(n->text));
-}
-
-static void init_EXTRA(void *slot, const struct rama_seg_name *n, int64_t unused)
-{
-	(void)unused;
-	rama_core_extra_init(slot, n->id);
-}
-
-static void init_MPIIO(void *slot, const struct rama_seg_name *n, int64_t unused)
-{
-	(void)unused;
-	rama_core_mpiio_init(slot, n->id);
-}
-
-static void init_H5F(void *slot, const struct rama_seg_name *n, int64_t unused)
-{
-	(void)unused;
-	rama_core_h5f_init(slot, n->id);
-}
-
-static void init_H5D(void *slot, const struct rama_seg_name *n, int64_t file)
-{
-	rama_core_h5d_init(slot, n->id, (uint64_t)file, rama_cap_run.h5d_lacks);
-}
-
-static void init_PNETCDF_FILE(void *slot, const struct rama_seg_name *n, int64_t unused)
-{
-	(void)unused;
-	rama_core_pnetcdf_file_init(slot, n->id);
-}
-
-static void init_PNETCDF_VAR(void *slot, const struct rama_seg_name *n, int64_t file)
-{
-	rama_core_pnetcdf_var_init(slot, n->id, (uint64_t)file);
-}
-
-static void init_LUSTRE(void *slot, const struct rama_seg_name *n, int64_t unused)
-{
-	(void)unused;
-	rama_core_lustre_init(slot, n->id);
-}
-
-/* what a slot needs to know beside its name: POSIX: block size; datasets and variables: id of
- * the file's record */
-static const struct {
-	uint32_t size;
-	uint8_t module;
-	void (*init)(void *slot, const struct rama_seg_name *n, int64_t more);
-} kinds[RAMA_SEG_KINDS] = {
-#define KIND(kind, slot, module) { sizeof(struct slot), module, init_##kind },
-#include "segment/kinds.def"
-#undef KIND
-};
 
 /* chunk, and place in it, in one number */
 static void *slot_at(unsigned kind, uint32_t number)
 {
-	uint32_t per = (1u << rama_cap_run.pool_shift) / kinds[kind].size;
+	uint32_t per = (1u << rama_cap_run.pool_shift) / rama_core_kinds[kind]->size;
 
-	return rama_cap_run.pool[number / per] + (size_t)(number % per) * kinds[kind].size;
+	return rama_cap_run.pool[number / per] +
+	       (size_t)(number % per) * rama_core_kinds[kind]->size;
 }
 
 static uint32_t slot_number(unsigned kind, const struct rama_cap_pool_now *now)
 {
-	uint32_t per = (1u << rama_cap_run.pool_shift) / kinds[kind].size;
+	uint32_t per = (1u << rama_cap_run.pool_shift) / rama_core_kinds[kind]->size;
 
-	return now->chunk * per + now->used / kinds[kind].size;
+	return now->chunk * per + now->used / rama_core_kinds[kind]->size;
 }
 
 /* in the order in which they were handed out */
 const void *rama_cap_slot_nth(unsigned kind, uint32_t n)
 {
-	uint32_t per = (1u << rama_cap_run.pool_shift) / kinds[kind].size;
+	uint32_t per = (1u << rama_cap_run.pool_shift) / rama_core_kinds[kind]->size;
 
 	for (uint32_t c = 0; c < rama_cap_run.state->pool_used; c++) {
 		if (rama_cap_run.head->pool[c] != RAMA_SEG_POOL_SLOTS + kind)
 			continue;
 		if (n < per)
-			return rama_cap_run.pool[c] + (size_t)n * kinds[kind].size;
+			return rama_cap_run.pool[c] + (size_t)n * rama_core_kinds[kind]->size;
 		n -= per;
 	}
 	return NULL;
@@ -122,14 +74,15 @@ const void *rama_cap_slot_nth(unsigned kind, uint32_t n)
 static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t more, uint32_t *number)
 {
 	uint32_t slots = rama_cap_run.state->slots_used[kind];
-	struct rama_seg_slot_head *head = NULL;
+	struct rama_core_slot *head = NULL;
 
 	if (slots < rama_cap_run.slots[kind])
-		head = (struct rama_seg_slot_head *)rama_cap_pool_room(kind, kinds[kind].size);
+		head = (struct rama_core_slot *)rama_cap_pool_room(kind,
+								   rama_core_kinds[kind]->size);
 	if (!head)
 		return NULL;
 	*number = slot_number(kind, &rama_cap_run.pool_now[kind]) + 1;
-	kinds[kind].init(head, n, more);
+	init_slot(kind, head, n, more);
 	head->name = rama_cap_name_number(n);
 	__atomic_store_n(&rama_cap_run.state->slots_used[kind], slots + 1, __ATOMIC_RELEASE);
 	return head;
@@ -143,11 +96,11 @@ static bool fits(unsigned kind)
 
 	if (most == UINT64_MAX)
 		return true;
-	used = rama_config_settings_record(kinds[kind].module);
+	used = rama_config_settings_record(rama_core_kind_module[kind]);
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
 		if (rama_cap_run.state->slots_used[k] > 1) /* the first one is the catch-all */
 			used += (uint64_t)(rama_cap_run.state->slots_used[k] - 1) *
-				rama_config_settings_record(kinds[k].module);
+				rama_config_settings_record(rama_core_kind_module[k]);
 	return used <= most;
 }
 
@@ -161,7 +114,7 @@ static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 
 	if (n->slot[kind])
 		return slot_at(kind, n->slot[kind] - 1);
-	s->registered |= 1ull << kinds[kind].module;
+	s->registered |= 1ull << rama_core_kind_module[kind];
 	if (s->slots_used[kind] == 0)
 		rama_cap_run.others[kind] =
 			next_slot(kind, others, kind == RAMA_SEG_KIND_POSIX ? -1 : 0, &number);
@@ -170,7 +123,7 @@ static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 			     : NULL;
 	if (!slot) {
 		s->folded[kind]++;
-		s->partial |= 1ull << kinds[kind].module;
+		s->partial |= 1ull << rama_core_kind_module[kind];
 		return rama_cap_run.others[kind];
 	}
 	__atomic_store_n(&n->slot[kind], number, __ATOMIC_RELEASE);
@@ -190,7 +143,7 @@ void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n,
 
 	if (is)
 		return slot_at(kind, is - 1);
-	if (!rama_cap_observes(kinds[kind].module, n->text, n->len))
+	if (!rama_cap_observes(rama_core_kind_module[kind], n->text, n->len))
 		return NULL;
 	if (kind == RAMA_SEG_KIND_POSIX)
 		more = rama_cap_file_alignment(n->text, n->len);
@@ -282,7 +235,7 @@ static bool anybody_observes(const char *text, size_t len)
 	    rama_cap_run.settings->n_rules == 0)
 		return false;
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
-		if (rama_cap_observes(kinds[k].module, text, len))
+		if (rama_cap_observes(rama_core_kind_module[k], text, len))
 			return true;
 	return false;
 }

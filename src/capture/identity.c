@@ -7,6 +7,7 @@
 #include "capture/before.h"
 #include "config/jobid.h"
 #include "config/text.h"
+#include "table/layers.h"
 
 extern char **environ;
 
@@ -212,13 +213,10 @@ static void describe(struct rama_seg_identity *id)
 	id->mem_align = s->mem_align;
 	id->small_trigger = s->small_trigger;
 	id->unaligned_trigger = s->unaligned_trigger;
-	if (rama_config_settings_module(s, RAMA_TAB_MOD_DXT_POSIX))
-		id->trace |= 1 << RAMA_SEG_LAYER_POSIX;
-	if (rama_config_settings_module(s, RAMA_TAB_MOD_DXT_STDIO))
-		id->trace |= 1 << RAMA_SEG_LAYER_STDIO;
-	if (rama_config_settings_module(s, RAMA_TAB_MOD_DXT_MPIIO))
-		id->trace |= 1 << RAMA_SEG_LAYER_MPIIO | 1 << RAMA_SEG_LAYER_H5D |
-			     1 << RAMA_SEG_LAYER_PNETCDF;
+	for (unsigned i = 0; i < RAMA_SEG_EVENT_LAYERS; i++)
+		if (rama_tab_event_layer[i].trace != 0 &&
+		    rama_config_settings_module(s, rama_tab_event_layer[i].trace))
+			id->trace |= 1u << i;
 	put(id->tag, sizeof(id->tag), s->live_tag);
 	read_command(id);
 }

@@ -299,14 +299,12 @@ static int64_t slot_calls(unsigned kind, const uint16_t *counter, size_t n)
 		const void *slot = rama_cap_slot_nth(kind, i);
 		if (!slot)
 			break;
-		const struct rama_core_stdio_file *stdio = slot;
 		const union rama_core_word *w =
-			kind == RAMA_SEG_KIND_STDIO
-				? stdio->w
-				: ((const struct rama_core_posix_file *)slot)->w;
+			(const void *)((const char *)slot + rama_core_kinds[kind]->words);
 
 		/* open from the start */
-		calls -= kind == RAMA_SEG_KIND_STDIO && stdio->standard != 0;
+		calls -= kind == RAMA_SEG_KIND_STDIO &&
+			 ((const struct rama_core_stdio_file *)slot)->standard != 0;
 		for (size_t k = 0; k < n; k++)
 			calls += w[counter[k]].i > 0 ? w[counter[k]].i : 0;
 	}

@@ -254,14 +254,17 @@ void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f
 		rama_cap_live_call(t, RAMA_SEG_LAYER_MPIIO, f->name, op);
 }
 
-void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_core_h5f_file *f,
-		     struct rama_core_op *op)
+void rama_cap_do_kind(struct rama_cap_thread *t, enum rama_seg_kind kind, void *slot,
+		      struct rama_core_op *op, enum rama_seg_layer layer)
 {
-	if (!lock_slot(t, &f->seq, &f->stuck))
+	struct rama_core_slot *s = slot;
+
+	if (!lock_slot(t, &s->seq, &s->stuck))
 		return;
-	rama_core_h5f_apply(f, op);
-	unlock_slot(t, &f->seq);
-	tell_layer(t, RAMA_SEG_LAYER_H5F, f->name, op);
+	rama_core_kinds[kind]->apply(slot, op);
+	unlock_slot(t, &s->seq);
+	if (layer < RAMA_SEG_EVENT_LAYERS)
+		tell_layer(t, layer, s->name, op);
 }
 
 void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f,
@@ -279,16 +282,6 @@ void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f,
 	}
 	op->off = -1; /* where in the file it was is not known */
 	tell_layer(t, RAMA_SEG_LAYER_H5D, f->name, op);
-}
-
-void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_core_pnetcdf_file *f,
-			      struct rama_core_op *op)
-{
-	if (!lock_slot(t, &f->seq, &f->stuck))
-		return;
-	rama_core_pnetcdf_file_apply(f, op);
-	unlock_slot(t, &f->seq);
-	tell_layer(t, RAMA_SEG_LAYER_PNETCDF, f->name, op);
 }
 
 void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf_var *f,

@@ -27,6 +27,14 @@
 #include "capture/sys.h"
 #include "capture/wrap/wrap.h"
 #include "config/settings.h"
+#include "core/extra.h"
+#include "core/h5d.h"
+#include "core/h5f.h"
+#include "core/lustre.h"
+#include "core/mpiio.h"
+#include "core/pnetcdf.h"
+#include "core/posix.h"
+#include "core/stdio.h"
 #include "segment/layout.h"
 
 /* All of it is our own: saying so lets the compiler reach it without a detour. */
@@ -347,13 +355,12 @@ void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f
 		       struct rama_core_op *op);
 void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f,
 		       struct rama_core_op *op);
-void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_core_h5f_file *f,
-		     struct rama_core_op *op);
+/* a slot of any kind that has an apply(); layer: of its events; RAMA_SEG_EVENT_LAYERS: none */
+void rama_cap_do_kind(struct rama_cap_thread *t, enum rama_seg_kind kind, void *slot,
+		      struct rama_core_op *op, enum rama_seg_layer layer);
 void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f,
 		     struct rama_core_op *op, const struct rama_core_h5d_shape *s,
 		     const struct rama_core_h5d_access *a); /* s: of OPEN; a: of READ and WRITE */
-void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_core_pnetcdf_file *f,
-			      struct rama_core_op *op);
 void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf_var *f,
 			     struct rama_core_op *op, const struct rama_core_pnetcdf_shape *s,
 			     const struct rama_core_pnetcdf_access *a);

@@ -49,3 +49,27 @@ void rama_core_extra_finish(const struct rama_core_extra_file *f, double tick,
 	w[RAMA_TAB_EXTRA_F_META_END_TIMESTAMP].f =
 		rama_core_times_moment(f->w[RAMA_TAB_EXTRA_F_META_END_TIMESTAMP], tick);
 }
+
+/* ---- the kind -------------------------------------------------------------------------------- */
+
+static void init(void *slot, const struct rama_core_new *n)
+{
+	rama_core_extra_init(slot, n->id);
+}
+
+static void apply(void *slot, const struct rama_core_op *op)
+{
+	rama_core_extra_apply(slot, op);
+}
+
+static void finish(const void *slot, double tick, union rama_core_word *w)
+{
+	rama_core_extra_finish(slot, tick, w);
+}
+
+const struct rama_core_kind rama_core_kind_extra = {
+	RAMA_CORE_KIND_OF(struct rama_core_extra_file),
+	.init = init,
+	.apply = apply,
+	.finish = finish,
+};

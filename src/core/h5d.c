@@ -147,3 +147,21 @@ void rama_core_h5d_finish(const struct rama_core_h5d_file *f, double tick,
 			      &w[RAMA_TAB_H5D_ACCESS1_COUNT]);
 	rama_core_transfer_finish(&w[RAMA_TAB_H5D_F_OPEN_START_TIMESTAMP], tick);
 }
+
+/* ---- the kind -------------------------------------------------------------------------------- */
+
+static void init(void *slot, const struct rama_core_new *n)
+{
+	rama_core_h5d_init(slot, n->id, n->file_id, n->lacks);
+}
+
+static void finish(const void *slot, double tick, union rama_core_word *w)
+{
+	rama_core_h5d_finish(slot, tick, w);
+}
+
+const struct rama_core_kind rama_core_kind_h5d = {
+	RAMA_CORE_KIND_OF(struct rama_core_h5d_file),
+	.init = init,
+	.finish = finish,
+};

@@ -3,8 +3,7 @@
 #ifndef RAMA_CORE_H5D_H
 #define RAMA_CORE_H5D_H
 
-#include "core/op.h"
-#include "core/record.h"
+#include "core/kind.h"
 #include "core/transfer.h"
 #include "core/tuples.h"
 

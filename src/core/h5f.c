@@ -46,3 +46,27 @@ void rama_core_h5f_finish(const struct rama_core_h5f_file *f, double tick,
 		w[i].f = rama_core_times_moment(f->w[i], tick);
 	w[RAMA_TAB_H5F_F_META_TIME].f = rama_core_times_sum(f->w[RAMA_TAB_H5F_F_META_TIME], tick);
 }
+
+/* ---- the kind -------------------------------------------------------------------------------- */
+
+static void init(void *slot, const struct rama_core_new *n)
+{
+	rama_core_h5f_init(slot, n->id);
+}
+
+static void apply(void *slot, const struct rama_core_op *op)
+{
+	rama_core_h5f_apply(slot, op);
+}
+
+static void finish(const void *slot, double tick, union rama_core_word *w)
+{
+	rama_core_h5f_finish(slot, tick, w);
+}
+
+const struct rama_core_kind rama_core_kind_h5f = {
+	RAMA_CORE_KIND_OF(struct rama_core_h5f_file),
+	.init = init,
+	.apply = apply,
+	.finish = finish,
+};

@@ -3,8 +3,7 @@
 #ifndef RAMA_CORE_H5F_H
 #define RAMA_CORE_H5F_H
 
-#include "core/op.h"
-#include "core/record.h"
+#include "core/kind.h"
 
 /* rama_core_op.how of OPEN: which driver the file access property list asks for */
 enum rama_core_h5f_how { RAMA_CORE_H5F_OTHER, RAMA_CORE_H5F_MPIIO };

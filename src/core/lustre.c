@@ -264,3 +264,22 @@ size_t rama_core_lustre_finish(const struct rama_core_lustre_file *f,
 	       w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u * RAMA_TAB_LUSTRE_COMP__WORDS +
 	       w[RAMA_TAB_LUSTRE_NUM_STRIPES].u;
 }
+
+/* ---- the kind -------------------------------------------------------------------------------- */
+
+static void init(void *slot, const struct rama_core_new *n)
+{
+	rama_core_lustre_init(slot, n->id);
+}
+
+static void finish(const void *slot, double tick, union rama_core_word *w)
+{
+	(void)tick;
+	rama_core_lustre_finish(slot, w);
+}
+
+const struct rama_core_kind rama_core_kind_lustre = {
+	RAMA_CORE_KIND_OF(struct rama_core_lustre_file),
+	.init = init,
+	.finish = finish,
+};

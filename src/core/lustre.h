@@ -4,7 +4,7 @@
 #ifndef RAMA_CORE_LUSTRE_H
 #define RAMA_CORE_LUSTRE_H
 
-#include "core/record.h"
+#include "core/kind.h"
 
 /* Makes the record of the log: fixed part, components, OST ids, one after the other. Only
  * components that hold data are kept. Returns the words it has, or 0 if the bytes are no layout. If

@@ -96,3 +96,27 @@ void rama_core_mpiio_finish(const struct rama_core_mpiio_file *f, double tick,
 			      &w[RAMA_TAB_MPIIO_ACCESS1_COUNT]);
 	rama_core_transfer_finish(&w[RAMA_TAB_MPIIO_F_OPEN_START_TIMESTAMP], tick);
 }
+
+/* ---- the kind -------------------------------------------------------------------------------- */
+
+static void init(void *slot, const struct rama_core_new *n)
+{
+	rama_core_mpiio_init(slot, n->id);
+}
+
+static void apply(void *slot, const struct rama_core_op *op)
+{
+	rama_core_mpiio_apply(slot, op);
+}
+
+static void finish(const void *slot, double tick, union rama_core_word *w)
+{
+	rama_core_mpiio_finish(slot, tick, w);
+}
+
+const struct rama_core_kind rama_core_kind_mpiio = {
+	RAMA_CORE_KIND_OF(struct rama_core_mpiio_file),
+	.init = init,
+	.apply = apply,
+	.finish = finish,
+};

@@ -97,6 +97,28 @@ void rama_core_pnetcdf_file_finish(const struct rama_core_pnetcdf_file *f, doubl
 		w[i].f = rama_core_times_sum(f->w[i], tick);
 }
 
+static void file_init(void *slot, const struct rama_core_new *n)
+{
+	rama_core_pnetcdf_file_init(slot, n->id);
+}
+
+static void file_apply(void *slot, const struct rama_core_op *op)
+{
+	rama_core_pnetcdf_file_apply(slot, op);
+}
+
+static void file_finish(const void *slot, double tick, union rama_core_word *w)
+{
+	rama_core_pnetcdf_file_finish(slot, tick, w);
+}
+
+const struct rama_core_kind rama_core_kind_pnetcdf_file = {
+	RAMA_CORE_KIND_OF(struct rama_core_pnetcdf_file),
+	.init = file_init,
+	.apply = file_apply,
+	.finish = file_finish,
+};
+
 /* ---- variables ------------------------------------------------------------------------------- */
 
 #define VAR_WORD(name) RAMA_TAB_PNETCDF_VAR_##name
@@ -209,3 +231,21 @@ void rama_core_pnetcdf_var_finish(const struct rama_core_pnetcdf_var *f, double 
 			      &w[VAR_WORD(ACCESS1_COUNT)]);
 	rama_core_transfer_finish(&w[VAR_WORD(F_OPEN_START_TIMESTAMP)], tick);
 }
+
+/* ---- the kind -------------------------------------------------------------------------------- */
+
+static void var_init(void *slot, const struct rama_core_new *n)
+{
+	rama_core_pnetcdf_var_init(slot, n->id, n->file_id);
+}
+
+static void var_finish(const void *slot, double tick, union rama_core_word *w)
+{
+	rama_core_pnetcdf_var_finish(slot, tick, w);
+}
+
+const struct rama_core_kind rama_core_kind_pnetcdf_var = {
+	RAMA_CORE_KIND_OF(struct rama_core_pnetcdf_var),
+	.init = var_init,
+	.finish = var_finish,
+};

@@ -4,8 +4,7 @@
 #ifndef RAMA_CORE_PNETCDF_H
 #define RAMA_CORE_PNETCDF_H
 
-#include "core/op.h"
-#include "core/record.h"
+#include "core/kind.h"
 #include "core/transfer.h"
 #include "core/tuples.h"
 

@@ -163,3 +163,31 @@ void rama_core_posix_finish(const struct rama_core_posix_file *f, double tick,
 	more[RAMA_CORE_MORE(F_WRITE_SUM)].f =
 		rama_core_times_sum(f->more[RAMA_CORE_MORE(F_WRITE_SUM)], tick);
 }
+
+/* ---- the kind -------------------------------------------------------------------------------- */
+
+static void init(void *slot, const struct rama_core_new *n)
+{
+	rama_core_posix_init(slot, n->id, n->mem_align, n->file_align);
+	if (n->sees_mmap)
+		((struct rama_core_posix_file *)slot)->w[RAMA_TAB_POSIX_MMAPS].i = 0;
+}
+
+static void apply(void *slot, const struct rama_core_op *op)
+{
+	rama_core_posix_apply(slot, op);
+}
+
+static void finish(const void *slot, double tick, union rama_core_word *w)
+{
+	union rama_core_word more[RAMA_CORE_POSIX_MORE]; /* goes into another record */
+
+	rama_core_posix_finish(slot, tick, w, more);
+}
+
+const struct rama_core_kind rama_core_kind_posix = {
+	RAMA_CORE_KIND_OF(struct rama_core_posix_file),
+	.init = init,
+	.apply = apply,
+	.finish = finish,
+};

@@ -5,8 +5,7 @@
 #ifndef RAMA_CORE_POSIX_H
 #define RAMA_CORE_POSIX_H
 
-#include "core/op.h"
-#include "core/record.h"
+#include "core/kind.h"
 #include "core/values.h"
 
 /* words of the EXTRA record that are kept here, from EXTRA_SEQ_READS on */

@@ -121,3 +121,37 @@ void rama_core_stdio_finish(const struct rama_core_stdio_file *f, double tick,
 	for (unsigned i = RAMA_TAB_STDIO_F_FASTEST_RANK_TIME; i < RAMA_TAB_STDIO__WORDS; i++)
 		w[i].f = 0; /* of several ranks only */
 }
+
+/* ---- the kind -------------------------------------------------------------------------------- */
+
+static void init(void *slot, const struct rama_core_new *n)
+{
+	rama_core_stdio_init(slot, n->id, n->standard);
+}
+
+static void apply(void *slot, const struct rama_core_op *op)
+{
+	rama_core_stdio_apply(slot, op);
+}
+
+static void finish(const void *slot, double tick, union rama_core_word *w)
+{
+	rama_core_stdio_finish(slot, tick, w);
+}
+
+/* standard streams are there from the start, whoever uses them or not */
+static bool is_idle(const void *slot)
+{
+	const struct rama_core_stdio_file *f = slot;
+
+	return f->standard && f->w[RAMA_TAB_STDIO_READS].i <= 0 &&
+	       f->w[RAMA_TAB_STDIO_WRITES].i <= 0;
+}
+
+const struct rama_core_kind rama_core_kind_stdio = {
+	RAMA_CORE_KIND_OF(struct rama_core_stdio_file),
+	.init = init,
+	.apply = apply,
+	.finish = finish,
+	.is_idle = is_idle,
+};

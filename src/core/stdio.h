@@ -3,8 +3,7 @@
 #ifndef RAMA_CORE_STDIO_H
 #define RAMA_CORE_STDIO_H
 
-#include "core/op.h"
-#include "core/record.h"
+#include "core/kind.h"
 
 struct rama_core_stdio_file {
 	uint32_t seq, name;

@@ -5,12 +5,15 @@
 
 #include "gather/parts.h"
 
-const char *const rama_gather_heat_names[RAMA_SEG_LAYERS] = { "heatmap:POSIX", "heatmap:STDIO",
-							      "heatmap:MPIIO" };
+const char *const rama_gather_heat_names[RAMA_SEG_LAYERS] = {
+#define TRACED(layer, ...) "heatmap:" #layer,
+#include "table/layers.def"
+};
 
-#define TRACES                                                             \
-	(1ull << RAMA_TAB_MOD_DXT_POSIX | 1ull << RAMA_TAB_MOD_DXT_STDIO | \
-	 1ull << RAMA_TAB_MOD_DXT_MPIIO)
+static const uint64_t traces = 0
+#define TRACED(layer, word, name, module) | 1ull << RAMA_TAB_MOD_##module
+#include "table/layers.def"
+	;
 #define BIN_SECONDS 0.1 /* width of a bin at the start */
 
 /* bins in use: up to the last that holds anything */
@@ -45,7 +48,7 @@ int rama_gather_lanes_find(struct rama_gather *g)
 			g->heat[l].width = 0;
 	}
 	if (g->lost > 0) /* nobody counts by layer what is lost */
-		g->partial |= (g->has | g->s->state.registered) & TRACES;
+		g->partial |= (g->has | g->s->state.registered) & traces;
 	if (!(g->s->id.flags & RAMA_SEG_NO_PROCESS))
 		g->has |= 1ull << RAMA_TAB_MOD_PROCESS;
 	return 0;

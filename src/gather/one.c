@@ -295,40 +295,29 @@ static int write_process(struct rama_gather *g, int unused)
 	return rama_gather_process_write(g);
 }
 
-static int write_extra(struct rama_gather *g, int unused)
-{
-	(void)unused;
-	return rama_gather_extra_write(g);
-}
-
 static int write_modules(struct rama_gather *g)
 {
 	static const struct {
 		int (*write)(struct rama_gather *g, int what);
 		int what;
-		uint8_t id;
-	} all[] = {
-		{ write_slots, RAMA_SEG_KIND_POSIX, RAMA_TAB_MOD_POSIX },
-		{ write_slots, RAMA_SEG_KIND_MPIIO, RAMA_TAB_MOD_MPIIO },
-		{ write_slots, RAMA_SEG_KIND_H5F, RAMA_TAB_MOD_H5F },
-		{ write_slots, RAMA_SEG_KIND_H5D, RAMA_TAB_MOD_H5D },
-		{ write_slots, RAMA_SEG_KIND_PNETCDF_FILE, RAMA_TAB_MOD_PNETCDF_FILE },
-		{ write_slots, RAMA_SEG_KIND_PNETCDF_VAR, RAMA_TAB_MOD_PNETCDF_VAR },
-		{ write_slots, RAMA_SEG_KIND_LUSTRE, RAMA_TAB_MOD_LUSTRE },
-		{ write_slots, RAMA_SEG_KIND_STDIO, RAMA_TAB_MOD_STDIO },
-		{ write_trace, RAMA_SEG_LAYER_POSIX, RAMA_TAB_MOD_DXT_POSIX },
-		{ write_trace, RAMA_SEG_LAYER_MPIIO, RAMA_TAB_MOD_DXT_MPIIO },
-		{ write_heat, 0, RAMA_TAB_MOD_HEATMAP },
-		{ write_trace, RAMA_SEG_LAYER_STDIO, RAMA_TAB_MOD_DXT_STDIO },
-		{ write_process, 0, RAMA_TAB_MOD_PROCESS },
-		{ write_extra, 0, RAMA_TAB_MOD_EXTRA },
+	} all[RAMA_TAB_MODULES_KNOWN] = {
+#define M(...)
+#define K(id, symbol, name, newest, released, record, kind, ...) [id] = { write_slots, kind },
+#include "table/modules.def"
+#define TRACED(layer, word, name, module) \
+	[RAMA_TAB_MOD_##module] = { write_trace, RAMA_SEG_LAYER_##layer },
+#include "table/layers.def"
+		[RAMA_TAB_MOD_HEATMAP] = { write_heat, 0 },
+		[RAMA_TAB_MOD_PROCESS] = { write_process, 0 },
 	};
 	uint64_t known = 0;
 	int rc = 0;
 
-	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]) && rc == 0; i++) {
-		known |= 1ull << all[i].id;
-		rc = write_module(g, all[i].id, all[i].write, all[i].what);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
+		if (all[id].write == NULL)
+			continue;
+		known |= 1ull << id;
+		rc = write_module(g, id, all[id].write, all[id].what);
 	}
 	g->partial &= known | RAMA_LOG_PARTIAL_END;
 	if (g->p->incomplete)

@@ -4,6 +4,9 @@
 #define RAMA_GATHER_PARTS_H
 
 #include "base/arena.h"
+#include "core/extra.h"
+#include "core/lustre.h"
+#include "core/posix.h"
 #include "gather/gather.h"
 
 /* one name of the segment; ascending by number */
@@ -47,17 +50,17 @@ struct rama_gather {
 	struct rama_core_heat heat[RAMA_SEG_LAYERS];
 	/* room for one of each thing that is read */
 	union {
-		struct rama_seg_slot_head slot;
-#define KIND(kind, type, module) struct type kind;
-#include "segment/kinds.def"
-#undef KIND
+		struct rama_core_slot slot; /* of any kind */
+		unsigned char room[RAMA_CORE_SLOT_MOST];
+		struct rama_core_posix_file posix;
+		struct rama_core_extra_file extra;
 		struct rama_seg_lane lane;
 		struct rama_seg_chunk chunk;
 		struct rama_seg_name_get name;
 		char mounts[sizeof(((struct rama_seg_identity *)0)->mounts)];
 		union rama_core_word command[sizeof(((struct rama_seg_identity *)0)->command) / 8];
 	} u;
-	struct rama_core_extra_file extra;	       /* beside u.POSIX */
+	struct rama_core_extra_file extra;	       /* beside u.posix */
 	union rama_core_word words[RAMA_GATHER_WORDS]; /* of one record */
 	union rama_core_word more[RAMA_TAB_EXTRA__WORDS];
 	struct rama_log_job job;
@@ -80,7 +83,6 @@ uint64_t rama_gather_id(const char *name);
 /* slots.c: which slots are written, and writing them */
 int rama_gather_slots_find(struct rama_gather *g);
 int rama_gather_slots_write(struct rama_gather *g, enum rama_seg_kind kind);
-int rama_gather_extra_write(struct rama_gather *g);
 
 /* trace.c */
 int rama_gather_trace_find(struct rama_gather *g);

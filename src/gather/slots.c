@@ -7,12 +7,6 @@
 #define SMALL_MAX \
 	RAMA_TAB_POSIX_SIZE_READ_1K_10K /* last range that the trigger for small accesses counts */
 
-static const uint8_t module_of[RAMA_SEG_KINDS] = {
-#define KIND(kind, slot, module) module,
-#include "segment/kinds.def"
-#undef KIND
-};
-
 static bool any_set(const union rama_core_word *w, unsigned from, unsigned to)
 {
 	for (unsigned i = from; i <= to; i++)
@@ -27,10 +21,7 @@ static bool is_wanted(const struct rama_gather *g, unsigned kind, uint32_t slot,
 		return g->s->state.folded[kind] > 0;
 	if (name == 0)
 		return false;
-	/* standard streams are there from the start, whoever uses them or not */
-	return kind != RAMA_SEG_KIND_STDIO || !g->u.STDIO.standard ||
-	       g->u.STDIO.w[RAMA_TAB_STDIO_READS].i > 0 ||
-	       g->u.STDIO.w[RAMA_TAB_STDIO_WRITES].i > 0;
+	return rama_core_kinds[kind]->is_idle == NULL || !rama_core_kinds[kind]->is_idle(&g->u);
 }
 
 /* what a file must be like to keep its trace */
@@ -61,24 +52,24 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 	if (torn)
 		g->partial |= RAMA_LOG_PARTIAL_END;
 	if (slot == 0)
-		g->partial |= 1ull << module_of[kind];
+		g->partial |= 1ull << rama_core_kind_module[kind];
 	if (n == NULL || n->slot[kind] != 0) { /* nobody could say which file it is */
-		g->partial |= 1ull << module_of[kind];
+		g->partial |= 1ull << rama_core_kind_module[kind];
 		return;
 	}
 	n->slot[kind] = slot + 1;
 	if (kind == RAMA_SEG_KIND_POSIX) {
-		n->extra = any_set(g->u.POSIX.more, 0, RAMA_CORE_POSIX_MORE - 1);
-		n->untraced = trigger_drops(&g->s->id, g->u.POSIX.w);
+		n->extra = any_set(g->u.posix.more, 0, RAMA_CORE_POSIX_MORE - 1);
+		n->untraced = trigger_drops(&g->s->id, g->u.posix.w);
 	} else if (kind == RAMA_SEG_KIND_EXTRA) {
-		n->extra = n->extra || any_set(g->u.EXTRA.w, RAMA_TAB_EXTRA_F_WRITE_SUM + 1,
+		n->extra = n->extra || any_set(g->u.extra.w, RAMA_TAB_EXTRA_F_WRITE_SUM + 1,
 					       RAMA_TAB_EXTRA__WORDS - 1);
 	}
 	if (g->s->id.flags & RAMA_SEG_NO_EXTRA)
 		n->extra = false;
 	if (kind != RAMA_SEG_KIND_EXTRA) {
 		n->used = true;
-		g->has |= 1ull << module_of[kind];
+		g->has |= 1ull << rama_core_kind_module[kind];
 	}
 	if (n->extra) {
 		n->used = true;
@@ -104,63 +95,9 @@ int rama_gather_slots_find(struct rama_gather *g)
 	return 0;
 }
 
-static void finish(struct rama_gather *g, unsigned kind)
-{
-	double tick = g->s->tick;
-
-	switch (kind) {
-	case RAMA_SEG_KIND_POSIX:
-		rama_core_posix_finish(&g->u.POSIX, tick, g->words, g->more);
-		break;
-	case RAMA_SEG_KIND_STDIO:
-		rama_core_stdio_finish(&g->u.STDIO, tick, g->words);
-		break;
-	case RAMA_SEG_KIND_MPIIO:
-		rama_core_mpiio_finish(&g->u.MPIIO, tick, g->words);
-		break;
-	case RAMA_SEG_KIND_H5F:
-		rama_core_h5f_finish(&g->u.H5F, tick, g->words);
-		break;
-	case RAMA_SEG_KIND_H5D:
-		rama_core_h5d_finish(&g->u.H5D, tick, g->words);
-		break;
-	case RAMA_SEG_KIND_PNETCDF_FILE:
-		rama_core_pnetcdf_file_finish(&g->u.PNETCDF_FILE, tick, g->words);
-		break;
-	case RAMA_SEG_KIND_PNETCDF_VAR:
-		rama_core_pnetcdf_var_finish(&g->u.PNETCDF_VAR, tick, g->words);
-		break;
-	case RAMA_SEG_KIND_LUSTRE:
-		rama_core_lustre_finish(&g->u.LUSTRE, g->words);
-		break;
-	}
-}
-
-int rama_gather_slots_write(struct rama_gather *g, enum rama_seg_kind kind)
-{
-	uint32_t slots = rama_seg_slots(g->s, kind);
-	int rc = 0;
-
-	for (uint32_t i = 0; i < slots && rc == 0; i++) {
-		const struct rama_gather_name *n;
-
-		rc = rama_seg_slot(g->s, kind, i, &g->u, g->e);
-		if (rc < 0)
-			return rc;
-		n = rama_gather_name_get(g, g->u.slot.name);
-		rc = 0;
-		if (n == NULL || n->slot[kind] != i + 1)
-			continue;
-		finish(g, kind);
-		g->words[RAMA_TAB_ID].u = n->id;
-		rc = rama_gather_record(g, module_of[kind], g->words);
-	}
-	return rc;
-}
-
 /* One half is kept beside the POSIX counters, the other in a slot of its own; a file may have
  * either. */
-int rama_gather_extra_write(struct rama_gather *g)
+static int write_extra(struct rama_gather *g)
 {
 	union rama_core_word *w = g->more;
 	int rc = 0;
@@ -179,9 +116,9 @@ int rama_gather_extra_write(struct rama_gather *g)
 		}
 		if (n->slot[RAMA_SEG_KIND_POSIX] != 0 && rc >= 0) {
 			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_POSIX,
-					   n->slot[RAMA_SEG_KIND_POSIX] - 1, &g->u.POSIX, g->e);
+					   n->slot[RAMA_SEG_KIND_POSIX] - 1, &g->u.posix, g->e);
 			if (rc >= 0)
-				rama_core_posix_finish(&g->u.POSIX, g->s->tick, g->words,
+				rama_core_posix_finish(&g->u.posix, g->s->tick, g->words,
 						       &w[RAMA_TAB_EXTRA_SEQ_READS]);
 		}
 		w[RAMA_TAB_ID].u = n->id;
@@ -189,4 +126,28 @@ int rama_gather_extra_write(struct rama_gather *g)
 			rc = rama_gather_record(g, RAMA_TAB_MOD_EXTRA, w);
 	}
 	return rc < 0 ? rc : 0;
+}
+
+int rama_gather_slots_write(struct rama_gather *g, enum rama_seg_kind kind)
+{
+	uint32_t slots = rama_seg_slots(g->s, kind);
+	int rc = 0;
+
+	if (kind == RAMA_SEG_KIND_EXTRA)
+		return write_extra(g);
+	for (uint32_t i = 0; i < slots && rc == 0; i++) {
+		const struct rama_gather_name *n;
+
+		rc = rama_seg_slot(g->s, kind, i, &g->u, g->e);
+		if (rc < 0)
+			return rc;
+		n = rama_gather_name_get(g, g->u.slot.name);
+		rc = 0;
+		if (n == NULL || n->slot[kind] != i + 1)
+			continue;
+		rama_core_kinds[kind]->finish(&g->u, g->s->tick, g->words);
+		g->words[RAMA_TAB_ID].u = n->id;
+		rc = rama_gather_record(g, rama_core_kind_module[kind], g->words);
+	}
+	return rc;
 }

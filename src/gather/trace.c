@@ -10,8 +10,10 @@
 #define BATCH_LEAST (256u << 10) /* segments put into place in one walk */
 #define BATCH_SHARE 8		 /* or this part of all */
 
-static const uint8_t module_of[RAMA_SEG_LAYERS] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO,
-						    RAMA_TAB_MOD_DXT_MPIIO };
+static const uint8_t module_of[RAMA_SEG_LAYERS] = {
+#define TRACED(layer, word, name, module) RAMA_TAB_MOD_##module,
+#include "table/layers.def"
+};
 
 /* ---- counting ------------------------------------------------------------------------------ */
 

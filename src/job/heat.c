@@ -30,8 +30,7 @@ static unsigned layer_of(const struct rama_job_view *v, uint64_t id)
 {
 	static const char *const names[RAMA_JOB_LAYERS] = {
 #define LAYER(symbol, ...) PREFIX #symbol,
-#include "job/layers.def"
-#undef LAYER
+#include "table/layers.def"
 	};
 	const struct rama_log_name *name = rama_log_name_get(v->work->log, id);
 

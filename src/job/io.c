@@ -7,9 +7,8 @@
 #define LAYER(symbol, kind, label, name) \
 	[RAMA_JOB_LAYER_##symbol] = { name, label, RAMA_TAB_MOD_##symbol, LAYER_##kind },
 const struct rama_job_layer_info rama_job_layer_info[RAMA_JOB_LAYERS] = {
-#include "job/layers.def"
+#include "table/layers.def"
 };
-#undef LAYER
 
 struct row {
 	uint8_t layer;

@@ -28,9 +28,8 @@ struct rama_job_heat_maps {
 /* ---- traces: trace.c ------------------------------------------------------------------------- */
 
 enum {
-	RAMA_JOB_TRACED_POSIX,
-	RAMA_JOB_TRACED_STDIO,
-	RAMA_JOB_TRACED_MPIIO,
+#define TRACED(layer, ...) RAMA_JOB_TRACED_##layer,
+#include "table/layers.def"
 	RAMA_JOB_TRACED_LAYERS
 };
 extern const uint8_t rama_job_traced_layer[RAMA_JOB_TRACED_LAYERS];

@@ -243,12 +243,14 @@ int rama_job_ops_finish(struct rama_job_view *v)
 #define CHUNK 256
 #define BORDER (1 << 20) /* where stripes are not known */
 
-const uint8_t rama_job_traced_layer[RAMA_JOB_TRACED_LAYERS] = { RAMA_JOB_LAYER_POSIX,
-								RAMA_JOB_LAYER_STDIO,
-								RAMA_JOB_LAYER_MPIIO };
-static const uint8_t modules[RAMA_JOB_TRACED_LAYERS] = { RAMA_TAB_MOD_DXT_POSIX,
-							 RAMA_TAB_MOD_DXT_STDIO,
-							 RAMA_TAB_MOD_DXT_MPIIO };
+const uint8_t rama_job_traced_layer[RAMA_JOB_TRACED_LAYERS] = {
+#define TRACED(layer, ...) RAMA_JOB_LAYER_##layer,
+#include "table/layers.def"
+};
+static const uint8_t modules[RAMA_JOB_TRACED_LAYERS] = {
+#define TRACED(layer, word, name, module) RAMA_TAB_MOD_##module,
+#include "table/layers.def"
+};
 
 void rama_job_trace_free(struct rama_job_trace *t)
 {

@@ -22,11 +22,10 @@
 #include "logfile/log.h"
 #include "logfile/unseen.h"
 
-/* layers, the one nearest to the application first: rows of job/layers.def */
+/* layers, the one nearest to the application first: rows of table/layers.def */
 enum rama_job_layer {
 #define LAYER(symbol, ...) RAMA_JOB_LAYER_##symbol,
-#include "job/layers.def"
-#undef LAYER
+#include "table/layers.def"
 	RAMA_JOB_LAYERS
 };
 

@@ -71,8 +71,10 @@ int rama_launch_switch_set(struct rama_launch_switch *p, uint32_t layers, bool o
 			   struct rama_err *e)
 {
 	/* reads and writes, which files as such have none of */
-	uint32_t traced = (1u << RAMA_SEG_LAYER_H5F) - 1;
+	uint32_t traced = 0;
 
+	for (unsigned i = 0; i < RAMA_TAB_LAYER_ROWS; i++)
+		traced |= (uint32_t)(rama_tab_event_layer[i].trace != 0) << i;
 	p->now.set_live = true;
 	p->now.live = changed(p->was.live, layers, on);
 	if (trace) {

@@ -54,7 +54,7 @@ static int add_process(struct sums *s, const struct rama_look_process *p)
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) {
 		bool mpi = k == RAMA_SEG_KIND_MPIIO;
 
-		for (uint32_t i = 0; rama_look_kind[k].file && i < g->n_slots[k]; i++) {
+		for (uint32_t i = 0; rama_look_is_file(k) && i < g->n_slots[k]; i++) {
 			const struct rama_look_slot *slot = &g->slot[k][i];
 			struct sum *f;
 

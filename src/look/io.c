@@ -5,42 +5,18 @@
 
 /* ---- kinds of slots -------------------------------------------------------------------------- */
 
-/* layers of job/io.def; those of a segment come first, as in segment/kinds.def */
+/* layers of job/io.def: what segments have by their kind, what they do not have beyond it */
 enum layer {
-	LAYER_POSIX,
-	LAYER_STDIO,
-	LAYER_EXTRA,
-	LAYER_MPIIO,
-	LAYER_H5F,
-	LAYER_H5D,
-	LAYER_PNETCDF_FILE,
-	LAYER_PNETCDF_VAR,
-	LAYER_LUSTRE, /* has no figures */
-	LAYER_DFS,
-	LAYER_DAOS
+#define M(id, symbol, ...) LAYER_##symbol = RAMA_SEG_KINDS + (id),
+#define K(id, symbol, name, newest, released, record, kind, ...) LAYER_##symbol = kind,
+#include "table/modules.def"
 };
-_Static_assert((int)LAYER_LUSTRE == RAMA_LOOK_LAYERS, "all that have figures");
 
-const char *const rama_look_layer_name[RAMA_LOOK_LAYERS] = { "POSIX",	     "STDIO",	   "EXTRA",
-							     "MPI-IO",	     "H5F",	   "H5D",
-							     "PNETCDF_FILE", "PNETCDF_VAR" };
-
-#define DISK(kind)                                                                         \
-	((int)LAYER_##kind == (int)LAYER_POSIX || (int)LAYER_##kind == (int)LAYER_STDIO || \
-	 (int)LAYER_##kind == (int)LAYER_EXTRA)
-#define KIND(kind, slot, module)                                                           \
-	[RAMA_SEG_KIND_##kind] = { .layer = (int)LAYER_##kind < RAMA_LOOK_LAYERS           \
-						    ? (uint8_t)LAYER_##kind                \
-						    : RAMA_LOOK_LAYERS,                    \
-				   .disk = DISK(kind),                                     \
-				   .file = DISK(kind) || (int)LAYER_##kind == LAYER_MPIIO, \
-				   .words = offsetof(struct slot, w),                      \
-				   .item = sizeof(struct slot) },
-const struct rama_look_kind rama_look_kind[RAMA_SEG_KINDS] = {
-#include "segment/kinds.def"
+const char *const rama_look_layer_name[RAMA_LOOK_LAYERS] = {
+#define M(...)
+#define K(id, symbol, name, newest, released, record, kind, ...) [kind] = name,
+#include "table/modules.def"
 };
-#undef KIND
-#undef DISK
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
@@ -62,6 +38,28 @@ static const struct row rows[] = {
 };
 #undef IO
 #undef IO_TIME
+
+/* ---- of kinds -------------------------------------------------------------------------------- */
+
+bool rama_look_has_figures(unsigned kind)
+{
+	size_t i = 0;
+
+	while (i < sizeof(rows) / sizeof(rows[0]) && rows[i].layer != kind)
+		i++;
+	return i < sizeof(rows) / sizeof(rows[0]);
+}
+
+bool rama_look_is_disk(unsigned kind)
+{
+	return kind == RAMA_SEG_KIND_POSIX || kind == RAMA_SEG_KIND_STDIO ||
+	       kind == RAMA_SEG_KIND_EXTRA;
+}
+
+bool rama_look_is_file(unsigned kind)
+{
+	return rama_look_is_disk(kind) || kind == RAMA_SEG_KIND_MPIIO;
+}
 
 /* words that hold the longest read and the longest write; 0: it has none (word 0 is the id) */
 static const uint16_t longest_of[RAMA_LOOK_LAYERS][2] = {
@@ -90,14 +88,13 @@ static double seconds(int64_t ticks, double tick)
 void rama_look_io_read(unsigned kind, const unsigned char *w, double tick, struct rama_look_io *io,
 		       double *longest)
 {
-	unsigned layer = rama_look_kind[kind].layer;
 	size_t i = 0, n = sizeof(rows) / sizeof(rows[0]);
 
 	*io = (struct rama_look_io){ 0 };
 	*longest = 0;
-	while (i < n && rows[i].layer != layer)
+	while (i < n && rows[i].layer != kind)
 		i++;
-	for (; i < n && rows[i].layer == layer; i++) {
+	for (; i < n && rows[i].layer == kind; i++) {
 		void *to = (char *)io + rows[i].to;
 		int64_t v = load(w, rows[i].word);
 
@@ -106,9 +103,9 @@ void rama_look_io_read(unsigned kind, const unsigned char *w, double tick, struc
 		else if (v > 0 && v < MOST) /* below 0: not monitored */
 			*(int64_t *)to += v;
 	}
-	for (unsigned k = 0; layer < RAMA_LOOK_LAYERS && k < 2; k++)
-		if (longest_of[layer][k] > 0) {
-			double s = seconds(load(w, longest_of[layer][k]), tick);
+	for (unsigned k = 0; k < 2; k++)
+		if (longest_of[kind][k] > 0) {
+			double s = seconds(load(w, longest_of[kind][k]), tick);
 
 			*longest = s > *longest ? s : *longest;
 		}
@@ -175,15 +172,10 @@ void rama_look_io_gain(struct rama_look_io *gain, const struct rama_look_io *now
 #define FN_NC(name, op, ...) CLASS(name, op)
 #define FN_NCF(name, op, ...) CLASS(name, op)
 #define FN_NCH(name, ...) CLASS(name, OPEN)
+#define FN_KIND(kind, name, returns, role, op, ...) CLASS(name, op)
 #define NEED(...)
 static const uint8_t class_of[RAMA_TAB_FNS] = {
-#include "table/fn_posix.def"
-#include "table/fn_stdio.def"
-#include "table/fn_libaio.def"
-#include "table/fn_process.def"
-#include "table/fn_mpi.def"
-#include "table/fn_hdf5.def"
-#include "table/fn_pnetcdf.def"
+#include "table/fn.def"
 };
 #include "table/fn_words_end.h"
 

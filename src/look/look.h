@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "table/table.h"
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
@@ -27,8 +28,8 @@ struct rama_look_io {
 	double read_time, write_time, meta_time; /* seconds, added over threads */
 };
 
-/* kinds of records, by the rows of segment/kinds.def that have such figures */
-#define RAMA_LOOK_LAYERS 8
+/* kinds of records, by their numbers in segments; not all have such figures */
+#define RAMA_LOOK_LAYERS RAMA_TAB_KINDS
 extern const char *const rama_look_layer_name[RAMA_LOOK_LAYERS]; /* POSIX, STDIO, EXTRA, MPI-IO */
 
 /* what moved in each of the last seconds */

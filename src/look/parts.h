@@ -4,6 +4,7 @@
 #define RAMA_LOOK_PARTS_H
 
 #include "base/map.h"
+#include "core/stdio.h"
 #include "look/find.h"
 #include "look/look.h"
 #include "segment/ring.h"
@@ -14,14 +15,9 @@
 
 /* ---- figures of a slot: io.c ----------------------------------------------------------------- */
 
-struct rama_look_kind {
-	uint8_t layer;	/* of rama_look_layer_name; RAMA_LOOK_LAYERS: has no figures */
-	bool disk;	/* what reaches the system */
-	bool file;	/* its records are files, not parts of them */
-	uint16_t words; /* where the record is in the slot */
-	uint16_t item;	/* bytes of a slot */
-};
-extern const struct rama_look_kind rama_look_kind[RAMA_SEG_KINDS];
+bool rama_look_has_figures(unsigned kind); /* rows of job/io.def */
+bool rama_look_is_disk(unsigned kind);	   /* it counts what reaches the system */
+bool rama_look_is_file(unsigned kind);	   /* its records are files, not parts of them */
 
 /* Figures of the record at w. longest: of its reads and writes, seconds. */
 void rama_look_io_read(unsigned kind, const unsigned char *w, double tick, struct rama_look_io *io,

@@ -55,13 +55,13 @@ static bool is_standard(unsigned kind, const unsigned char *slot)
 static bool copy_slot(const struct rama_look_process *p, unsigned kind, const unsigned char *slot,
 		      struct rama_look_slot *now)
 {
-	const struct rama_seg_slot_head *head = (const void *)slot;
+	const struct rama_core_slot *head = (const void *)slot;
 	bool dead = p->state != RAMA_LOOK_RUNNING;
 
 	for (unsigned i = 0; i < TRIES; i++) {
 		now->seq = seq_of(slot);
 		now->name = __atomic_load_n(&head->name, __ATOMIC_RELAXED);
-		rama_look_io_read(kind, slot + rama_look_kind[kind].words, p->seg->map.seg.tick,
+		rama_look_io_read(kind, slot + rama_core_kinds[kind]->words, p->seg->map.seg.tick,
 				  &now->io, &now->longest);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (seq_of(slot) == now->seq && (now->seq % 2 == 0 || dead))
@@ -94,9 +94,8 @@ static int read_slot(struct rama_look_process *p, unsigned kind, uint32_t i, boo
 {
 	struct rama_look_seg *g = p->seg;
 	struct rama_look_slot *s = &g->slot[kind][i], now = { 0 };
-	unsigned layer = rama_look_kind[kind].layer;
 	uint64_t place = rama_seg_slot_place(&g->map.seg, (enum rama_seg_kind)kind, i);
-	const unsigned char *slot = place > 0 && place + rama_look_kind[kind].item <= g->map.size
+	const unsigned char *slot = place > 0 && place + rama_core_kinds[kind]->size <= g->map.size
 					    ? g->map.base + place
 					    : NULL;
 	struct rama_look_io gain;
@@ -106,10 +105,10 @@ static int read_slot(struct rama_look_process *p, unsigned kind, uint32_t i, boo
 		return 0;
 	g->moved = true;
 	rama_look_io_gain(&gain, &now.io, &s->io);
-	rama_look_io_add(&p->layer_total[layer], &gain);
-	if (rama_look_kind[kind].disk)
+	rama_look_io_add(&p->layer_total[kind], &gain);
+	if (rama_look_is_disk(kind))
 		rama_look_io_add(&p->total, &gain);
-	if (now.longest > p->longest && rama_look_kind[kind].file)
+	if (now.longest > p->longest && rama_look_is_file(kind))
 		p->longest = now.longest;
 	if (s->name == 0 && kind == RAMA_SEG_KIND_POSIX)
 		p->files++;
@@ -117,10 +116,10 @@ static int read_slot(struct rama_look_process *p, unsigned kind, uint32_t i, boo
 	*s = now;
 	if (first || rama_look_ops(&gain) == 0)
 		return 0;
-	rama_look_io_add(&p->layer_gain[layer], &gain);
-	if (rama_look_kind[kind].disk)
+	rama_look_io_add(&p->layer_gain[kind], &gain);
+	if (rama_look_is_disk(kind))
 		rama_look_io_add(&p->gain, &gain);
-	return rama_look_kind[kind].file ? touch(g, kind, i, &gain) : 0;
+	return rama_look_is_file(kind) ? touch(g, kind, i, &gain) : 0;
 }
 
 static int read_kind(struct rama_look_process *p, unsigned kind, bool first)
@@ -129,7 +128,7 @@ static int read_kind(struct rama_look_process *p, unsigned kind, bool first)
 	uint32_t used = g->map.seg.state.slots_used[kind], n, from;
 	int rc = 0;
 
-	if (rama_look_kind[kind].layer >= RAMA_LOOK_LAYERS || used == 0)
+	if (!rama_look_has_figures(kind) || used == 0)
 		return 0;
 	if (used > g->n_slots[kind]) {
 		rc = more_room((void **)&g->slot[kind], g->n_slots[kind], used,
@@ -291,7 +290,7 @@ static int read_lanes(struct rama_look_process *p, const struct rama_look_now *n
 static void top_time(struct rama_look_process *p)
 {
 	struct rama_look_seg *g = p->seg;
-	const struct rama_look_io *m = &p->layer_gain[rama_look_kind[RAMA_SEG_KIND_MPIIO].layer];
+	const struct rama_look_io *m = &p->layer_gain[RAMA_SEG_KIND_MPIIO];
 
 	p->time_read = p->gain.read_time;
 	p->time_write = p->gain.write_time;

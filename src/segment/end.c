@@ -12,13 +12,6 @@ static void later(struct rama_seg *s, uint64_t tick)
 		s->end_tick = tick;
 }
 
-union any_slot {
-	struct rama_seg_slot_head head;
-#define KIND(kind, slot, module) struct slot kind;
-#include "segment/kinds.def"
-#undef KIND
-};
-
 /* the words of a record that are moments */
 static void see_words(struct rama_seg *s, const struct rama_tab_module *mod,
 		      const union rama_core_word *w)
@@ -28,18 +21,6 @@ static void see_words(struct rama_seg *s, const struct rama_tab_module *mod,
 
 		if (f->word != RAMA_TAB_NO_WORD && rama_tab_field_is_timestamp(f))
 			later(s, w[f->word].u);
-	}
-}
-
-static void see_slot(struct rama_seg *s, unsigned kind, const union any_slot *slot)
-{
-	switch (kind) {
-#define KIND(kind, slot_type, module)                                    \
-	case RAMA_SEG_KIND_##kind:                                       \
-		see_words(s, rama_tab_module_get(module), slot->kind.w); \
-		break;
-#include "segment/kinds.def"
-#undef KIND
 	}
 }
 
@@ -59,7 +40,7 @@ static int see_events(struct rama_seg *s, struct rama_seg_chunk *chunk, struct r
 int rama_seg_find_end(struct rama_seg *s, struct rama_err *e)
 {
 	struct {
-		union any_slot slot;
+		union rama_core_word slot[RAMA_CORE_SLOT_MOST / 8];
 		struct rama_seg_chunk chunk;
 	} * m;
 	int rc = 0;
@@ -73,9 +54,10 @@ int rama_seg_find_end(struct rama_seg *s, struct rama_err *e)
 		uint32_t n = rama_seg_slots(s, (enum rama_seg_kind)k);
 
 		for (uint32_t i = 0; i < n && rc >= 0; i++) {
-			rc = rama_seg_slot(s, (enum rama_seg_kind)k, i, &m->slot, e);
+			rc = rama_seg_slot(s, (enum rama_seg_kind)k, i, m->slot, e);
 			if (rc >= 0)
-				see_slot(s, k, &m->slot);
+				see_words(s, rama_tab_module_get(rama_core_kind_module[k]),
+					  &m->slot[rama_core_kinds[k]->words / 8]);
 		}
 	}
 	if (rc >= 0)

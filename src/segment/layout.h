@@ -14,15 +14,8 @@
 #include <stdint.h>
 
 #include "base/elf.h"
-#include "core/extra.h"
-#include "core/h5d.h"
-#include "core/h5f.h"
 #include "core/heat.h"
-#include "core/lustre.h"
-#include "core/mpiio.h"
-#include "core/pnetcdf.h"
-#include "core/posix.h"
-#include "core/stdio.h"
+#include "core/kind.h"
 
 #define RAMA_SEG_MAGIC 0x0a1a616d61726f69ull /* "iorama\x1a\n" */
 #define RAMA_SEG_VERSION 4
@@ -41,10 +34,10 @@ enum rama_seg_area {
 
 /* what records a process keeps of a file */
 enum rama_seg_kind {
-#define KIND(kind, slot, module) RAMA_SEG_KIND_##kind,
-#include "segment/kinds.def"
-#undef KIND
-	RAMA_SEG_KINDS
+#define M(...)
+#define K(id, symbol, name, newest, released, record, kind, ...) RAMA_SEG_KIND_##symbol = kind,
+#include "table/modules.def"
+	RAMA_SEG_KINDS = RAMA_TAB_KINDS
 };
 
 struct rama_seg_area_get {
@@ -148,13 +141,12 @@ enum rama_seg_phase {
 
 /* The first ones have heat maps and traces in the log; all are in events. */
 enum rama_seg_layer {
-	RAMA_SEG_LAYER_POSIX,
-	RAMA_SEG_LAYER_STDIO,
-	RAMA_SEG_LAYER_MPIIO,
+#define TRACED(layer, ...) RAMA_SEG_LAYER_##layer,
+#include "table/layers.def"
 	RAMA_SEG_LAYERS,
-	RAMA_SEG_LAYER_H5D = RAMA_SEG_LAYERS,
-	RAMA_SEG_LAYER_PNETCDF,
-	RAMA_SEG_LAYER_H5F,
+	RAMA_SEG_LAYERS_LAST = RAMA_SEG_LAYERS - 1,
+#define EVENTS(layer, ...) RAMA_SEG_LAYER_##layer,
+#include "table/layers.def"
 	RAMA_SEG_EVENT_LAYERS
 };
 
@@ -223,14 +215,8 @@ struct rama_seg_name {
 	char text[];
 };
 
-/* ---- slots: struct rama_core_posix_file, rama_core_stdio_file, rama_core_extra_file ---------- */
+/* ---- slots: core/kind.h; each begins with struct rama_core_slot ------------------------------ */
 
-/* what every slot begins with */
-struct rama_seg_slot_head {
-	uint32_t seq;  /* even: at rest; odd: being changed. Also the lock among threads */
-	uint32_t name; /* 0: the slot is not in use yet */
-	uint8_t stuck; /* a thread died while changing it: no longer updated */
-};
 _Static_assert(RAMA_SEG_KINDS <= 14, "kinds fit the arrays of header, state and names");
 _Static_assert(sizeof(struct rama_seg_name) == offsetof(struct rama_seg_name, text),
 	       "no gap before the text");

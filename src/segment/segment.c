@@ -30,15 +30,9 @@ static int area_read(struct rama_seg *s, enum rama_seg_area a, uint64_t off, voi
 	return s->src->read(s->src->ctx, area_of(s, a)->off + off, to, n, e);
 }
 
-static const uint32_t slot_size[RAMA_SEG_KINDS] = {
-#define KIND(kind, slot, module) sizeof(struct slot),
-#include "segment/kinds.def"
-#undef KIND
-};
-
 size_t rama_seg_slot_size(enum rama_seg_kind kind)
 {
-	return slot_size[kind];
+	return rama_core_kinds[kind]->size;
 }
 
 static size_t item_size(enum rama_seg_area a)
@@ -87,10 +81,10 @@ static int check_pool(struct rama_seg *s, struct rama_err *e)
 	if (chunk < RAMA_SEG_POOL_LEAST || (chunk & (chunk - 1)) != 0)
 		return rama_err_set(e, RAMA_ECORRUPT, "has chunks of %u bytes for records", chunk);
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
-		if (s->head.slot[k] != slot_size[k])
+		if (s->head.slot[k] != rama_core_kinds[k]->size)
 			return rama_err_set(e, RAMA_ECORRUPT,
 					    "has slots of %u bytes for kind %u, not %u",
-					    s->head.slot[k], k, slot_size[k]);
+					    s->head.slot[k], k, rama_core_kinds[k]->size);
 	return 0;
 }
 
@@ -128,7 +122,7 @@ static uint32_t pool_size(const struct rama_seg *s)
 /* slots of a kind that a chunk holds */
 static uint32_t per_chunk(const struct rama_seg *s, unsigned kind)
 {
-	return pool_size(s) / slot_size[kind];
+	return pool_size(s) / rama_core_kinds[kind]->size;
 }
 
 /* Which chunks hold slots of which kind; those that hold something else, or nothing that is
@@ -182,7 +176,7 @@ static uint32_t slots_there(const struct rama_seg *s, unsigned kind)
 
 	for (unsigned i = s->first[kind]; i < s->first[kind + 1]; i++) {
 		uint64_t at = (uint64_t)s->chunk[i] * pool_size(s);
-		uint64_t left = at < len ? (len - at) / slot_size[kind] : 0;
+		uint64_t left = at < len ? (len - at) / rama_core_kinds[kind]->size : 0;
 
 		n += left < per ? left : per;
 		if (left < per) /* the file ends here */
@@ -200,8 +194,8 @@ uint64_t rama_seg_slot_place(const struct rama_seg *s, enum rama_seg_kind kind, 
 	if (per == 0 || i / per >= (uint32_t)(s->first[kind + 1] - s->first[kind]))
 		return 0;
 	at = (uint64_t)s->chunk[s->first[kind] + i / per] * pool_size(s) +
-	     (uint64_t)(i % per) * slot_size[kind];
-	return at <= a->len && slot_size[kind] <= a->len - at ? a->off + at : 0;
+	     (uint64_t)(i % per) * rama_core_kinds[kind]->size;
+	return at <= a->len && rama_core_kinds[kind]->size <= a->len - at ? a->off + at : 0;
 }
 
 /* ---- identity, state, control ---------------------------------------------------------------- */
@@ -418,8 +412,8 @@ uint32_t rama_seg_slots(const struct rama_seg *s, enum rama_seg_kind kind)
 static int copy_at_rest(struct rama_seg *s, enum rama_seg_kind kind, uint64_t off, void *slot,
 			struct rama_err *e)
 {
-	const struct rama_seg_slot_head *head = slot;
-	int rc = s->src->read(s->src->ctx, off, slot, slot_size[kind], e);
+	const struct rama_core_slot *head = slot;
+	int rc = s->src->read(s->src->ctx, off, slot, rama_core_kinds[kind]->size, e);
 
 	return rc != 0 ? rc : head->seq % 2 == 0 && !head->stuck;
 }
@@ -427,7 +421,7 @@ static int copy_at_rest(struct rama_seg *s, enum rama_seg_kind kind, uint64_t of
 int rama_seg_slot(struct rama_seg *s, enum rama_seg_kind kind, uint32_t i, void *slot,
 		  struct rama_err *e)
 {
-	const struct rama_seg_slot_head *head = slot;
+	const struct rama_core_slot *head = slot;
 	uint64_t off = rama_seg_slot_place(s, kind, i);
 	int rc = 0;
 
@@ -436,14 +430,14 @@ int rama_seg_slot(struct rama_seg *s, enum rama_seg_kind kind, uint32_t i, void 
 	if (s->state.phase == RAMA_SEG_DONE || s->state.phase == RAMA_SEG_REPLACED)
 		return copy_at_rest(s, kind, off, slot, e);
 	for (unsigned n = 0; n < TRIES; n++) {
-		struct rama_seg_slot_head before, after;
+		struct rama_core_slot before, after;
 
 		if (n > TRIES_QUICK)
 			sched_yield();
 		rc = s->src->read(s->src->ctx, off, &before, sizeof(before), e);
 		then();
 		if (rc == 0)
-			rc = s->src->read(s->src->ctx, off, slot, slot_size[kind], e);
+			rc = s->src->read(s->src->ctx, off, slot, rama_core_kinds[kind]->size, e);
 		then();
 		if (rc == 0)
 			rc = s->src->read(s->src->ctx, off, &after, sizeof(after), e);

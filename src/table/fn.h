@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fn.h: the functions we observe as data: their ids, names and what their arguments mean. The
- * rows are in fn_posix.def, fn_stdio.def, fn_libaio.def, fn_process.def, fn_mpi.def, fn_hdf5.def
- * and fn_pnetcdf.def. */
+ * rows are those of fn.def. */
 #ifndef RAMA_TABLE_FN_H
 #define RAMA_TABLE_FN_H
 
@@ -18,20 +17,14 @@ enum rama_tab_opkind {
 #include "table/fn_words.h"
 enum rama_tab_fn {
 	RAMA_TAB_FN_NONE,
-#include "table/fn_posix.def"
-#include "table/fn_stdio.def"
-#include "table/fn_libaio.def"
-#include "table/fn_process.def"
-#include "table/fn_mpi.def"
-#include "table/fn_hdf5.def"
-#include "table/fn_pnetcdf.def"
+#include "table/fn.def"
 	RAMA_TAB_FNS
 };
 #include "table/fn_words_end.h"
 
 struct rama_tab_fn_info {
 	const char *name;
-	const char *table; /* posix, stdio, libaio, process, mpi, hdf5, pnetcdf */
+	const char *table; /* posix, stdio, libaio, process, mpi, hdf5, pnetcdf, kind */
 };
 extern const struct rama_tab_fn_info rama_tab_fn_info[RAMA_TAB_FNS];
 

@@ -19,4 +19,5 @@
 #define FN_NC FN
 #define FN_NCF FN
 #define FN_NCH FN
+#define FN_KIND(kind, name, ...) FN(name, )
 #define NEED(...)

@@ -18,4 +18,5 @@
 #undef FN_NC
 #undef FN_NCF
 #undef FN_NCH
+#undef FN_KIND
 #undef NEED

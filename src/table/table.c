@@ -5,63 +5,53 @@
 #include <string.h>
 #include <strings.h>
 
-/* the fields of a kind of record, from fields.c */
-#define FIELDS(set)                                                 \
-	extern const struct rama_tab_field rama_tab_fields_##set[]; \
-	extern const unsigned rama_tab_n_fields_##set;
+/* ---- records: their rows as arrays, one per kind -------------------------------------------- */
 
-#define FIXED(name, P)                                                                   \
-	FIELDS(name)                                                                     \
-	static const struct rama_tab_schema schema_##name = { rama_tab_fields_##name,    \
-							      &rama_tab_n_fields_##name, \
-							      RAMA_TAB_##P##__WORDS,     \
-							      0,                         \
-							      { { 0 } } };
-FIXED(null, NULL)
-FIXED(posix, POSIX)
-FIXED(mpiio, MPIIO)
-FIXED(stdio, STDIO)
-FIXED(h5f, H5F)
-FIXED(h5d, H5D)
-FIXED(pnetcdf_file, PNETCDF_FILE)
-FIXED(pnetcdf_var, PNETCDF_VAR)
-FIXED(bgq, BGQ)
-FIXED(apxc_header, APXC_HEADER)
-FIXED(apxc, APXC)
-FIXED(apmpi_header, APMPI_HEADER)
-FIXED(apmpi, APMPI)
-FIXED(dfs, DFS)
-FIXED(daos, DAOS)
-FIXED(extra, EXTRA)
+#include "table/fields.h"
+#define PAST(n, since, until)                                                      \
+	{                                                                          \
+		#n,    "",    RAMA_TAB_NO_WORD, 1, RAMA_TAB_I64, RAMA_TAB_DROPPED, \
+		since, until, RAMA_TAB_NONE                                        \
+	},
+#define ROW(name, word, words, type, place, since, red, doc) \
+	{ name,                                              \
+	  doc,                                               \
+	  word,                                              \
+	  words,                                             \
+	  RAMA_TAB_##type,                                   \
+	  RAMA_TAB_##place,                                  \
+	  since,                                             \
+	  RAMA_TAB_VERSION_ANY,                              \
+	  RAMA_TAB_##red },
+#define FIELD(n, ...) ROW(REC_PREFIX #n, REC(_##n), __VA_ARGS__)
+#define JOIN(a, b) JOIN_(a, b)
+#define JOIN_(a, b) a##b
+#define RAMA_TAB_EACH_RECORD "table/record_one.def"
+#include "table/modules.def"
+#undef FIELD
+#undef PAST
+#include "table/fields_end.h"
 
-#define VARIABLE(name, set, P, n, ...)                                                  \
-	FIELDS(set)                                                                     \
-	static const struct rama_tab_schema schema_##name = { rama_tab_fields_##set,    \
-							      &rama_tab_n_fields_##set, \
-							      RAMA_TAB_##P##__WORDS,    \
-							      n,                        \
-							      { __VA_ARGS__ } };
-VARIABLE(lustre, lustre, LUSTRE, 2,
-	 { "component", RAMA_TAB_LUSTRE_NUM_COMPONENTS, RAMA_TAB_LUSTRE_COMP__WORDS, 1,
-	   RAMA_TAB_LUSTRE_COMP_POOL_NAME, 0 },
-	 { "ost_id", RAMA_TAB_LUSTRE_NUM_STRIPES, 1, 1, 1, 0 })
-VARIABLE(dxt_posix, dxt, DXT, 2,
-	 { "write", RAMA_TAB_DXT_WRITE_COUNT, RAMA_TAB_SEG_WORDS, 2, RAMA_TAB_SEG_WORDS, 0 },
-	 { "read", RAMA_TAB_DXT_READ_COUNT, RAMA_TAB_SEG_WORDS, 2, RAMA_TAB_SEG_WORDS, 0 })
-VARIABLE(dxt_mpiio, dxt, DXT, 2,
-	 { "write", RAMA_TAB_DXT_WRITE_COUNT, RAMA_TAB_SEG_WORDS, 3, RAMA_TAB_SEG_WORDS, 0 },
-	 { "read", RAMA_TAB_DXT_READ_COUNT, RAMA_TAB_SEG_WORDS, 3, RAMA_TAB_SEG_WORDS, 0 })
-VARIABLE(mdhim, mdhim, MDHIM, 1, { "server", RAMA_TAB_MDHIM_SERVERS, 1, 1, 1, 1 })
-VARIABLE(process, process, PROCESS, 1, { "command", RAMA_TAB_PROCESS_COMMAND_WORDS, 1, 1, 0, 0 })
-VARIABLE(heatmap, heatmap, HEATMAP, 2, { "write_bin", RAMA_TAB_HEATMAP_NBINS, 1, 1, 1, 0 },
-	 { "read_bin", RAMA_TAB_HEATMAP_NBINS, 1, 1, 1, 0 })
+const struct rama_tab_schema rama_tab_schema_lustre_comp = {
+	fields_lustre_comp, &n_fields_lustre_comp, RAMA_TAB_LUSTRE_COMP__WORDS, 0, { { 0 } }
+};
 
-FIELDS(lustre_comp)
-const struct rama_tab_schema rama_tab_schema_lustre_comp = { rama_tab_fields_lustre_comp,
-							     &rama_tab_n_fields_lustre_comp,
-							     RAMA_TAB_LUSTRE_COMP__WORDS,
-							     0,
-							     { { 0 } } };
+/* traces have the same fields, and became wider at different versions */
+#define TRACED(name, wide)                                                                         \
+	static const struct rama_tab_schema schema_##name = {                                      \
+		fields_dxt,                                                                        \
+		&n_fields_dxt,                                                                     \
+		RAMA_TAB_DXT__WORDS,                                                               \
+		2,                                                                                 \
+		{ { "write", RAMA_TAB_DXT_WRITE_COUNT, RAMA_TAB_SEG_WORDS, wide,                   \
+		    RAMA_TAB_SEG_WORDS, 0 },                                                       \
+		  { "read", RAMA_TAB_DXT_READ_COUNT, RAMA_TAB_SEG_WORDS, wide, RAMA_TAB_SEG_WORDS, \
+		    0 } }                                                                          \
+	};
+TRACED(dxt_posix, 2)
+TRACED(dxt_mpiio, 3)
+
+/* ---- modules --------------------------------------------------------------------------------- */
 
 #define TOTALS RAMA_TAB_TOTALS
 #define CLAMP RAMA_TAB_CLAMP

@@ -119,8 +119,15 @@ struct rama_tab_module {
 enum {
 #define M(id, symbol, ...) RAMA_TAB_MOD_##symbol = id,
 #include "table/modules.def"
-#undef M
 	RAMA_TAB_MODULES_KNOWN /* above every id; not all ids below it have a module */
+};
+
+/* kinds of records that processes make: their numbers in segments are 0 and up */
+enum {
+#define M(...)
+#define K(id, symbol, ...) RAMA_TAB_KIND_##symbol##__ROW,
+#include "table/modules.def"
+	RAMA_TAB_KINDS
 };
 
 /* NULL for an id that no module has */

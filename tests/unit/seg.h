@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/extra.h"
+#include "core/lustre.h"
+#include "core/mpiio.h"
+#include "core/pnetcdf.h"
+#include "core/posix.h"
 #include "core/recordid.h"
+#include "core/stdio.h"
 #include "segment/layout.h"
 
 #define SEG_REAL0 1700000000000000000ull /* start of the process, ns since 1970 */
@@ -38,12 +44,6 @@ struct seg_sizes {
 	uint32_t pool;
 };
 
-static const uint32_t seg_slot_size[RAMA_SEG_KINDS] = {
-#define KIND(kind, slot, module) sizeof(struct slot),
-#include "segment/kinds.def"
-#undef KIND
-};
-
 /* chunks of records, and how large they are */
 static inline size_t seg_pool(const struct seg_sizes *sizes, size_t *chunk)
 {
@@ -54,7 +54,8 @@ static inline size_t seg_pool(const struct seg_sizes *sizes, size_t *chunk)
 		*chunk *= 2;
 	n = SEG_NAMES > *chunk ? 2 * SEG_NAMES / *chunk : 1;
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
-		n += (sizes->slots + *chunk / seg_slot_size[k] - 1) / (*chunk / seg_slot_size[k]);
+		n += (sizes->slots + *chunk / rama_core_kinds[k]->size - 1) /
+		     (*chunk / rama_core_kinds[k]->size);
 	return n;
 }
 
@@ -82,7 +83,8 @@ static inline void seg_layout(struct rama_seg_header *h, const struct seg_sizes 
 		at += (len + RAMA_SEG_PAGE - 1) / RAMA_SEG_PAGE * RAMA_SEG_PAGE;
 	}
 	h->size = at;
-	memcpy(h->slot, seg_slot_size, sizeof(seg_slot_size));
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
+		h->slot[k] = rama_core_kinds[k]->size;
 }
 
 /* the next chunk of records, for names or slots; its place in the area */
@@ -100,13 +102,13 @@ static inline size_t seg_take(struct seg *s, unsigned what)
 static inline void *seg_slot(const struct seg *s, unsigned kind, uint32_t i)
 {
 	uint32_t chunk = s->head->area[RAMA_SEG_AREA_RECORDS].item,
-		 per = chunk / seg_slot_size[kind];
+		 per = chunk / rama_core_kinds[kind]->size;
 	uint32_t before = i / per;
 
 	for (uint32_t c = 0; c < s->state->pool_used; c++)
 		if (s->head->pool[c] == RAMA_SEG_POOL_SLOTS + kind && before-- == 0)
 			return (unsigned char *)seg_area(s, RAMA_SEG_AREA_RECORDS) + c * chunk +
-			       (size_t)(i % per) * seg_slot_size[kind];
+			       (size_t)(i % per) * rama_core_kinds[kind]->size;
 	return NULL;
 }
 

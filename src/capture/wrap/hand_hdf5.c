@@ -116,7 +116,7 @@ static void file_opened(struct call *c, const char *path, rama_cap_hid fapl, ram
 							    .generation = rama_cap_run.generation,
 							    .name = rama_cap_name_number(n),
 							    .record = f });
-		rama_cap_do_h5f(v.t, f, &c->op);
+		rama_cap_do_kind(v.t, RAMA_SEG_KIND_H5F, f, &c->op, RAMA_SEG_LAYER_H5F);
 	}
 	unvisit(&v);
 }
@@ -182,7 +182,7 @@ static __attribute__((noinline)) void flush_by_object(struct call *c, rama_cap_h
 		return;
 	struct rama_core_h5f_file *f = file_by_name(v.t, p.file);
 	if (f)
-		rama_cap_do_h5f(v.t, f, &c->op);
+		rama_cap_do_kind(v.t, RAMA_SEG_KIND_H5F, f, &c->op, RAMA_SEG_LAYER_H5F);
 	unvisit(&v);
 }
 
@@ -199,7 +199,7 @@ static void record(struct call *c, const struct rama_cap_h5_open *o,
 	else if (o->is_dataset)
 		rama_cap_do_h5d(v.t, o->record, &c->op, NULL, a);
 	else
-		rama_cap_do_h5f(v.t, o->record, &c->op);
+		rama_cap_do_kind(v.t, RAMA_SEG_KIND_H5F, o->record, &c->op, RAMA_SEG_LAYER_H5F);
 	unvisit(&v);
 }
 

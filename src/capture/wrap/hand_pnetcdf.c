@@ -26,7 +26,7 @@ static void opened(const struct rama_cap_nc_call *c, const char *path)
 	struct rama_core_pnetcdf_file *f =
 		n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_PNETCDF_FILE) : NULL;
 	if (f) {
-		rama_cap_do_pnetcdf_file(v.t, f, &op);
+		rama_cap_do_kind(v.t, RAMA_SEG_KIND_PNETCDF_FILE, f, &op, RAMA_SEG_LAYER_PNETCDF);
 		if (!rama_cap_nc_file_add(v.t, c->ncid, f))
 			v.t->lane->missed++;
 	} else {
@@ -115,7 +115,8 @@ static int after_close(const struct rama_cap_nc_call *c, const struct rama_core_
 		op.off = sizes->off;
 		op.bytes = sizes->bytes;
 		if (rama_cap_nc_visit(&v)) {
-			rama_cap_do_pnetcdf_file(v.t, f, &op);
+			rama_cap_do_kind(v.t, RAMA_SEG_KIND_PNETCDF_FILE, f, &op,
+					 RAMA_SEG_LAYER_PNETCDF);
 			rama_cap_nc_unvisit(&v);
 		}
 	}

@@ -231,7 +231,8 @@ static int after_file(struct rama_cap_nc_call *c, int r)
 		struct rama_core_op op = rama_cap_nc_op(c, r == 0);
 
 		if (rama_cap_nc_visit(&v)) {
-			rama_cap_do_pnetcdf_file(v.t, file->record, &op);
+			rama_cap_do_kind(v.t, RAMA_SEG_KIND_PNETCDF_FILE, file->record, &op,
+					 RAMA_SEG_LAYER_PNETCDF);
 			rama_cap_nc_unvisit(&v);
 		}
 	}

@@ -167,7 +167,8 @@ static void counts_are_cut(void **st)
 	assert_int_equal(open_it(o), 0);
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) /* what one chunk holds */
 		assert_int_equal(rama_seg_slots(&o->s, (enum rama_seg_kind)k),
-				 o->seg.head->area[RAMA_SEG_AREA_RECORDS].item / seg_slot_size[k]);
+				 o->seg.head->area[RAMA_SEG_AREA_RECORDS].item /
+					 rama_core_kinds[k]->size);
 	assert_int_equal(rama_seg_lanes(&o->s), 2);
 	assert_int_equal(rama_seg_chunks(&o->s), 2);
 	assert_int_equal(o->s.state.names_used, o->seg.head->area[RAMA_SEG_AREA_RECORDS].len);
