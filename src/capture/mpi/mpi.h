@@ -93,7 +93,7 @@ bool rama_cap_mpi_begin(void);
 /* post.c: messages of our own. ctx is a struct rama_cap_mpi_post; limits are seconds. */
 struct rama_cap_mpi_post {
 	uintptr_t comm; /* as MPI_Comm_dup leaves it */
-	struct rama_emu_letter *out;
+	struct rama_cap_mpi_letter *out;
 	bool met; /* all ranks are observed and have this communicator */
 };
 extern struct rama_cap_mpi_post rama_cap_mpi_post; /* the one of all ranks */

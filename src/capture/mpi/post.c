@@ -7,8 +7,8 @@
 
 #define TAG 7000 /* of our messages */
 
-struct rama_emu_letter { /* that was sent and may be under way */
-	struct rama_emu_letter *next;
+struct rama_cap_mpi_letter { /* that was sent and may be under way */
+	struct rama_cap_mpi_letter *next;
 	uintptr_t request; /* as wide as the widest handle */
 	unsigned char bytes[];
 };
@@ -32,8 +32,8 @@ static bool is_done(uintptr_t *request)
 
 bool rama_cap_mpi_collect(struct rama_cap_mpi_post *p)
 {
-	for (struct rama_emu_letter **at = &p->out; *at;) {
-		struct rama_emu_letter *l = *at;
+	for (struct rama_cap_mpi_letter **at = &p->out; *at;) {
+		struct rama_cap_mpi_letter *l = *at;
 
 		if (is_done(&l->request)) {
 			*at = l->next;
@@ -48,7 +48,7 @@ bool rama_cap_mpi_collect(struct rama_cap_mpi_post *p)
 int rama_cap_mpi_send(void *ctx, int64_t to, int tag, const void *buf, size_t n)
 {
 	struct rama_cap_mpi_post *p = ctx;
-	struct rama_emu_letter *l = n < INT32_MAX ? malloc(sizeof(*l) + n) : NULL;
+	struct rama_cap_mpi_letter *l = n < INT32_MAX ? malloc(sizeof(*l) + n) : NULL;
 
 	if (!l)
 		return RAMA_EMEMORY;
