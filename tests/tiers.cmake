@@ -3,7 +3,7 @@
 # All of lint, unit, fuzz, api, cli, stock and place are quick.
 set(iorama_quick
   capture/access capture/fork capture/threads-shared capture/stream capture/exec-chain capture/end-kill capture/same-view
-  capture/confine-calls capture/live-mix
+  capture/confine-calls capture/live-mix attach/counts
   compat/corpus compat/view-corpus
   diagnose/snippets-literals diagnose/snippets-shell diagnose/golden
   emulate/app-engine-posix emulate/cr-contents-local emulate/dag-shapes-local-4 emulate/dl-contents-local emulate/pc-contents-local

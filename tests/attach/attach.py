@@ -13,27 +13,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-WORK = os.path.join(HERE, "..", "work")
-SKIPPED = 77
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cases  # noqa: E402
+from cases import TIMEOUT, WORK, Skip, expect, wait  # noqa: E402
+
 STRANGER = 20171
-LIMIT = 120  # seconds; only a program that hangs needs them
-
-
-class Failed(Exception):
-    pass
-
-
-class Skip(Exception):
-    pass
-
-
-def expect(true, text, *values):
-    if not true:
-        raise Failed(text % values)
 
 
 class Target:
@@ -57,36 +44,30 @@ class Target:
 
     def quit(self):
         self.do("quit")
-        status = self.process.wait(LIMIT)
+        status = self.process.wait(TIMEOUT)
         expect(status == 0, "it ended with %d", status)
 
 
-class Case:
+class Case(cases.Built):
     def __init__(self, build, work):
-        self.build, self.work, self.targets = build, work, []
-        self.iorama = os.path.join(build, "bin", "iorama")
-        self.library = os.path.join(build, "lib", "libiorama.so")
+        super().__init__(build)
+        self.work, self.targets = work, []
 
     def path(self, *names):
         return os.path.join(self.work, *names)
 
     def env(self, **extra):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("IORAMA_", "DARSHAN_", "LD_", "XDG_"))}
-        env.update(HOME=self.work, LC_ALL="C.UTF-8", IORAMA_DIR=self.path("segments"), **extra)
-        return env
+        return cases.environment(HOME=self.work, LC_ALL="C.UTF-8", IORAMA_DIR=self.path("segments"), **extra)
 
     def compile(self, name, source, *flags, cc=None):
-        path = self.path(name)
-        if not os.path.exists(path):
-            subprocess.run([cc or os.environ.get("CC", "cc"), "-O1", "-D_GNU_SOURCE", "-o", path, os.path.join(WORK, source), *flags], check=True,
-                           stderr=subprocess.DEVNULL)  # fmt: skip
-        return path
+        source = os.path.join(WORK, source)
+        return self.compile_once("attach-" + name, [source], [cc or os.environ.get("CC", "cc"), "-O1", "-D_GNU_SOURCE", "-o", None, source, *flags])
 
     def target(self):
         return self.compile("target", "target.c", "-pthread", "-ldl")
 
     def call(self, *words, status=0, wrap=()):
-        done = subprocess.run([*wrap, self.iorama, *words], cwd=self.work, env=self.env(), timeout=LIMIT, text=True,
+        done = subprocess.run([*wrap, self.iorama, *words], cwd=self.work, env=self.env(), timeout=TIMEOUT, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
         expect(status is None or done.returncode == status, "%s: status %d: %s", words, done.returncode, done.stderr)
         return done
@@ -257,7 +238,7 @@ def interrupted(case):
         tool = subprocess.Popen([case.iorama, "attach", "-q", str(target.pid)], cwd=case.work, env=case.env(), stderr=subprocess.DEVNULL)
         time.sleep(random.random() * 0.03)
         tool.send_signal(random.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP]))
-        tool.wait(LIMIT)
+        tool.wait(TIMEOUT)
         case.call("detach", str(target.pid), status=None)
     _, wrong, _, _ = target.do("stop")
     expect(wrong == 0, "%d bytes are wrong", wrong)
@@ -281,12 +262,12 @@ def refused(case):
     refuse(case, ignores, "ignores SIGSEGV")
     ignores.quit()
     confined = Target(case, "confined")
-    wait(lambda: "Seccomp:\t1" in text_of("/proc/%d/status" % confined.pid))
+    wait(lambda: "Seccomp:\t1" in cases.text_of("/proc/%d/status" % confined.pid), "its confinement")
     refuse(case, confined, "confined by seccomp")
     spins = Target(case).ready()
     spins.process.stdin.write("spin\n")
     spins.process.stdin.flush()
-    wait(lambda: text_of("/proc/%d/syscall" % spins.pid).startswith("running"))
+    wait(lambda: cases.text_of("/proc/%d/syscall" % spins.pid).startswith("running"), "its loop")
     refuse(case, spins, "none of its threads waited", options=["--wait", "50ms"])
     expect(spins.process.poll() is None, "it ended")
     seen = Target(case, env=case.env(LD_PRELOAD=case.library)).ready()
@@ -301,21 +282,6 @@ def refused(case):
     for word in ("x", "-1", "0", "99999999999"):
         case.call("attach", "--", word, status=2)
     case.call("attach", status=2)
-
-
-def text_of(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def wait(true):
-    end = time.monotonic() + LIMIT
-    while not true():
-        expect(time.monotonic() < end, "it did not come")
-        time.sleep(0.005)
 
 
 def other_kinds(case):
@@ -362,26 +328,14 @@ def other_kinds(case):
 CASES = {f.__name__.replace("_", "-"): f for f in (counts, again, its_end, for_a_while, later, children, busy, signals, interrupted, refused, other_kinds)}
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(CASES))
-        return 0
-    work = tempfile.mkdtemp(prefix="attach-")
-    case = Case(os.path.abspath(sys.argv[1]), work)
-    try:
-        CASES[sys.argv[2]](case)
-    except Failed as why:
-        print("FAILED:", why)
-        return 1
-    except Skip as why:
-        print("SKIP:", why)
-        return SKIPPED
-    finally:
-        case.close()
-        shutil.rmtree(work, ignore_errors=True)
-    return 0
+def perform(build, name):
+    with cases.folders(build, "attach") as (work, _):
+        case = Case(build, work)
+        try:
+            CASES[name](case)
+        finally:
+            case.close()
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(main())
+    cases.main(CASES, perform)

@@ -212,6 +212,8 @@ def confine_calls(h):
     folder = os.path.join(ROOT, "src", "capture")
     made = set()
     for name in sorted(glob.glob(os.path.join(folder, "**", "*.[ch]"), recursive=True)):
+        if os.path.basename(name) == "attach.c":  # comes into no process that is confined
+            continue
         with open(name, encoding="utf-8") as file:
             made |= set(re.findall(r"rama_cap_sys[36]\(SYS_(\w+)", re.sub(r"\s+", "", file.read())))
     with open(os.path.join(ROOT, "src", "table", "own_calls.def"), encoding="utf-8") as file:
