@@ -521,7 +521,7 @@ def all_packed(case):
     env = case.env(IORAMA_STORE=home + "/store.db", IORAMA_SPOOL=home + "/spool", IORAMA_LOG_DIR=logs)
     agent = subprocess.Popen([case.iorama, "agent"], env=env, cwd=home, stderr=subprocess.PIPE, text=True)
     try:
-        wait("agent", lambda: glob.glob("/dev/shm/iorama-0/.agent"))
+        cases.wait(lambda: glob.glob("/dev/shm/iorama-0/.agent"), "agent")
         with subprocess.Popen([case.room, "thread", folder, "1"], env=dict(env, LD_PRELOAD=case.library, IORAMA_LIVE="1"),
                               cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:  # fmt: skip
             expect(child.stdout.readline() == "ready\n", "it did not start")
@@ -536,12 +536,12 @@ def all_packed(case):
                     except sqlite3.OperationalError:
                         return False
 
-            wait("the process", stored)
+            cases.wait(stored, "the process")
             case.call(case.pack, os.path.dirname(seg), os.path.dirname(seg))
             os.unlink(seg)
             child.kill()
-        wait("log", lambda: glob.glob(logs + "/**/*.darshan", recursive=True))
-        wait("the end of the pack", lambda: not left_behind())
+        cases.wait(lambda: glob.glob(logs + "/**/*.darshan", recursive=True), "log")
+        cases.wait(lambda: not left_behind(), "the end of the pack")
         (log,) = glob.glob(logs + "/**/*.darshan", recursive=True)
         sums, _, _ = case.counters(log, folder)
         expect(sums["POSIX_WRITES"] == 1, "the log has %s", sums)

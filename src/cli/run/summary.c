@@ -319,18 +319,20 @@ static void print_json(const struct paper *p)
 void rama_cli_run_summary(const struct rama_launch_outcome *o, const struct rama_cli_opts *opts,
 			  bool json)
 {
-	struct rama_cli_terminal t = rama_cli_terminal_stderr();
+	struct rama_cli_terminal t = { 0 };
 	struct rama_launch_sum s = { .busiest = { .rank = -1 }, .unseen = o->unseen };
-	struct paper p = { o, &s, t.colour };
+	struct paper p = { .o = o, .s = &s };
 	struct rama_err e = { 0 };
 
 	if (o->log != NULL && rama_launch_sum_read(&s, o->log, &e) != 0)
 		rama_cli_complain(o->log, "%s", e.text);
 	else if (json)
 		print_json(&p);
-	else if (o->log != NULL)
+	else if (o->log != NULL) {
+		t = rama_cli_terminal_stderr();
+		p.colour = t.colour;
 		print_text(&p, opts, &t);
-	else
+	} else
 		rama_cli_complain("run", "%s; there is no log",
 				  o->unobserved != NULL ? o->unobserved
 				  : o->unplaced > 0	? "there was no room for segments"
