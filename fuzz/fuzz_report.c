@@ -3,7 +3,7 @@
  * its width and to harmless characters, JSON to its brackets and to UTF-8. */
 #include <string.h>
 
-#include "base/pen.h"
+#include "base/form/pen.h"
 #include "fuzz.h"
 #include "report/form.h"
 

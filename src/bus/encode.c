@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "base/csv.h"
+#include "base/form/csv.h"
 #include "base/json.h"
 #include "bus/encode_parts.h"
 

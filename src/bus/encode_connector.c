@@ -4,7 +4,7 @@
  * list of the accesses. The keys and their orders are tables. */
 #include <strings.h>
 
-#include "base/csv.h"
+#include "base/form/csv.h"
 #include "base/json.h"
 #include "bus/encode_parts.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cell.h: rows of a store as cells of a table (base/cell.h). */
+/* cell.h: rows of a store as cells of a table (base/form/cell.h). */
 #ifndef RAMA_QUERY_CELL_H
 #define RAMA_QUERY_CELL_H
 
-#include "base/rows.h"
+#include "base/form/rows.h"
 #include "store/store.h"
 
 /* unit `record`: all 64 bits are the number */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A table as CSV (RFC 4180): the log first, then the columns of the table, values without units. */
-#include "base/csv.h"
+#include "base/form/csv.h"
 #include "report/form.h"
 
 static void csv(struct rama_out *o, const struct rama_report *r, const struct rama_report_ask *a)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/xml.h"
+#include "base/form/xml.h"
 #include "report/form.h"
 
 #define PACK_LEVEL 9 /* of 12: within a percent of the best, in a third of its time */

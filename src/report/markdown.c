@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/human.h"
-#include "base/pen.h"
+#include "base/form/pen.h"
 #include "report/form.h"
 #include "report/words.h"
 

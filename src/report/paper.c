@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "base/human.h"
-#include "base/text.h"
-#include "base/xml.h"
+#include "base/form/text.h"
+#include "base/form/xml.h"
 
 #define CELLS_MOST 64 /* columns of a table */
 

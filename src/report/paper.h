@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* paper.h: sentences and tables (base/grid.h), made once and printed as text, Markdown, HTML or
+/* paper.h: sentences and tables (base/form/grid.h), made once and printed as text, Markdown, HTML or
  * CSV. For what compares jobs (diff, fleet) and lists them; the report of one job has pictures and
  * a page of its own.
  *
@@ -9,7 +9,7 @@
 #define RAMA_REPORT_PAPER_H
 
 #include "base/arena.h"
-#include "base/grid.h"
+#include "base/form/grid.h"
 
 struct rama_report_line {
 	const char *text;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/human.h"
-#include "base/svg.h"
+#include "base/form/svg.h"
 #include "report/form.h"
 #include "report/svg.h"
 

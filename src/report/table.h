@@ -4,8 +4,8 @@
 #ifndef RAMA_REPORT_TABLE_H
 #define RAMA_REPORT_TABLE_H
 
-#include "base/cell.h"
-#include "base/grid.h"
+#include "base/form/cell.h"
+#include "base/form/grid.h"
 #include "report/report.h"
 
 enum rama_report_table_id {
@@ -22,7 +22,7 @@ enum rama_report_table_id {
 
 struct rama_report_table {
 	const char *name, *title;
-	const struct rama_grid_column *columns; /* units: base/cell.h; NULL: text */
+	const struct rama_grid_column *columns; /* units: base/form/cell.h; NULL: text */
 	unsigned n_columns;
 	size_t (*rows)(const struct rama_report *r);
 	/* fills n_columns cells; false: the row is empty and is left out */

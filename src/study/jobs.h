@@ -3,7 +3,7 @@
 #ifndef RAMA_STUDY_JOBS_H
 #define RAMA_STUDY_JOBS_H
 
-#include "base/rows.h"
+#include "base/form/rows.h"
 #include "query/jobs.h"
 
 struct rama_study_jobs {

@@ -17,7 +17,7 @@
 #include "cli/terminal.h"
 #include "gather/place.h"
 #include "look/look.h"
-#include "base/pen.h"
+#include "base/form/pen.h"
 
 #define ROWS_LEAST 5
 

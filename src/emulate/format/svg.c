@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/svg.h"
+#include "base/form/svg.h"
 #include "emulate/format/formats.h"
 #include "emulate/graph/graph_walk.h"
 

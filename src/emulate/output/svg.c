@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/human.h"
-#include "base/svg.h"
+#include "base/form/svg.h"
 #include "emulate/output/output.h"
 
 #define WIDTH 1100

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/pen.h"
+#include "base/form/pen.h"
 
 void rama_look_page_init(struct rama_look_page *p, unsigned width, unsigned height, bool utf8)
 {

@@ -2,7 +2,7 @@
 /* csv.c: a log as comma separated values, one counter or one traced access per line. */
 #include <string.h>
 
-#include "base/csv.h"
+#include "base/form/csv.h"
 #include "report/show/show.h"
 
 struct writer {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "base/csv.h"
+#include "base/form/csv.h"
 
 static void is_written(const char *s, size_t n, const char *plain, const char *quoted)
 {

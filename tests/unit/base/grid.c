@@ -2,7 +2,7 @@
 /* Tables and their cells, in every form. */
 #include "unit.h"
 
-#include "base/rows.h"
+#include "base/form/rows.h"
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "base/pen.h"
+#include "base/form/pen.h"
 
 /* a pen that writes into memory */
 struct page {

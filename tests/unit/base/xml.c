@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "base/svg.h"
+#include "base/form/svg.h"
 
 static void is_written(const char *s, enum rama_xml_odd odd, const char *want)
 {

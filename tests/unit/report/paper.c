@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "base/text.h"
+#include "base/form/text.h"
 #include "report/diff.h"
 #include "report/fleet.h"
 #include "report/paper.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/text.h"
+#include "base/form/text.h"
 
 #include <stdint.h>
 

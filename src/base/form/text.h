@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* text.h: characters of texts that come from outside. */
-#ifndef RAMA_BASE_TEXT_H
-#define RAMA_BASE_TEXT_H
+#ifndef RAMA_BASE_FORM_TEXT_H
+#define RAMA_BASE_FORM_TEXT_H
 
 #define RAMA_TEXT_MARK "\xef\xbf\xbd" /* U+FFFD: stands for what may not be shown */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/csv.h"
+#include "base/form/csv.h"
 
 #include "base/json.h"
-#include "base/text.h"
+#include "base/form/text.h"
 
 /* letters from here on that stand for themselves; all of UTF-8 where it need not be checked */
 static size_t plain_length(const char *s, size_t n, bool check)

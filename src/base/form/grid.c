@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* grid.c: rows of a table; CSV, Markdown and HTML. */
-#include "base/grid.h"
+#include "base/form/grid.h"
 
 #include <stdlib.h>
 
-#include "base/cell.h"
-#include "base/csv.h"
+#include "base/form/cell.h"
+#include "base/form/csv.h"
 #include "base/grow.h"
-#include "base/xml.h"
+#include "base/form/xml.h"
 
 #define BARS_MOST 32 /* columns that may have them */
 

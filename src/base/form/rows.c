@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/rows.h"
+#include "base/form/rows.h"
 
 #include <stdlib.h>
 
-#include "base/csv.h"
+#include "base/form/csv.h"
 #include "base/err.h"
-#include "base/pen.h"
-#include "base/text.h"
+#include "base/form/pen.h"
+#include "base/form/text.h"
 
 #define KEPT 200  /* rows that say how wide columns are */
 #define WIDEST 72 /* of a column that is not the last */

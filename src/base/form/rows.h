@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.h: rows as a table for people, CSV or JSON, as they come: memory does not grow with their
  * number. */
-#ifndef RAMA_BASE_ROWS_H
-#define RAMA_BASE_ROWS_H
+#ifndef RAMA_BASE_FORM_ROWS_H
+#define RAMA_BASE_FORM_ROWS_H
 
 #include "base/arena.h"
-#include "base/cell.h"
-#include "base/grid.h"
+#include "base/form/cell.h"
+#include "base/form/grid.h"
 
 enum rama_rows_form { RAMA_ROWS_TEXT, RAMA_ROWS_CSV, RAMA_ROWS_JSON };
 
@@ -27,7 +27,7 @@ struct rama_rows {
 	bool laid_out;
 };
 
-/* Units (base/cell.h) must live as long as it does; they may be NULL. 0 or RAMA_EMEMORY; end in
+/* Units (base/form/cell.h) must live as long as it does; they may be NULL. 0 or RAMA_EMEMORY; end in
  * any case. */
 int rama_rows_begin(struct rama_rows *r, unsigned n, const char *const *name,
 		    const char *const *unit);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/xml.h"
+#include "base/form/xml.h"
 
-#include "base/pen.h"
-#include "base/text.h"
+#include "base/form/pen.h"
+#include "base/form/text.h"
 
 /* NULL: it is no markup */
 static const char *entity(char c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/svg.h"
+#include "base/form/svg.h"
 
 void rama_svg_rect(struct rama_out *o, double x, double y, double w, double h, const char *look)
 {

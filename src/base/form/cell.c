@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/cell.h"
+#include "base/form/cell.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "base/csv.h"
+#include "base/form/csv.h"
 #include "base/human.h"
 #include "base/when.h"
 

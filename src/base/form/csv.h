@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csv.h: texts as cells of CSV (RFC 4180). */
-#ifndef RAMA_BASE_CSV_H
-#define RAMA_BASE_CSV_H
+#ifndef RAMA_BASE_FORM_CSV_H
+#define RAMA_BASE_FORM_CSV_H
 
 #include "base/out.h"
 

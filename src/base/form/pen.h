@@ -2,8 +2,8 @@
 /* pen.h: writes lines of text for a terminal of some width. Whatever is put on it comes from
  * logs, too, and may not do anything to the terminal: control characters and what turns the
  * direction of text become '?'. */
-#ifndef RAMA_BASE_PEN_H
-#define RAMA_BASE_PEN_H
+#ifndef RAMA_BASE_FORM_PEN_H
+#define RAMA_BASE_FORM_PEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  *   seconds       always in seconds
  *   count, bytes, share, ...   as base/human.h names them
  *   NULL          not known: as it is */
-#ifndef RAMA_BASE_CELL_H
-#define RAMA_BASE_CELL_H
+#ifndef RAMA_BASE_FORM_CELL_H
+#define RAMA_BASE_FORM_CELL_H
 
 #include "base/json.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/pen.h"
+#include "base/form/pen.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* grid_text.c: tables on terminals and in pipes. */
 #include <string.h>
 
-#include "base/grid.h"
-#include "base/pen.h"
-#include "base/text.h"
+#include "base/form/grid.h"
+#include "base/form/pen.h"
+#include "base/form/text.h"
 
 #define WIDE_LEAST 12 /* a name shorter than this says nothing */
 #define WIDE_GOOD 30  /* columns are dropped before names get shorter than this */

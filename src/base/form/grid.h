@@ -3,9 +3,9 @@
  *
  * A cell has a text for people and, if it is a number, the plain value for CSV. Texts are kept as
  * given: they must live as long as the grid, and may be printed as they are. Rows that come one by
- * one and are too many to be kept are base/rows.h. */
-#ifndef RAMA_BASE_GRID_H
-#define RAMA_BASE_GRID_H
+ * one and are too many to be kept are base/form/rows.h. */
+#ifndef RAMA_BASE_FORM_GRID_H
+#define RAMA_BASE_FORM_GRID_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -70,7 +70,7 @@ struct rama_grid_style {
 	unsigned width; /* columns of the terminal */
 	bool colour;
 	bool utf8;
-	/* Texts go through a pen (base/pen.h): for those that were not made harmless before. Wide
+	/* Texts go through a pen (base/form/pen.h): for those that were not made harmless before. Wide
 	 * characters take two columns, and all cells of a row are written, also empty ones. */
 	bool pen;
 };
