@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* paper.h: sentences and tables (base/form/grid.h), made once and printed as text, Markdown, HTML or
- * CSV. For what compares jobs (diff, fleet) and lists them; the report of one job has pictures and
- * a page of its own.
+/* paper.h: sentences and tables (base/form/grid.h), made once and printed as text, Markdown,
+ * HTML or CSV. For what compares jobs (diff, fleet) and lists them; the report of one job has
+ * pictures and a page of its own.
  *
  * Texts are kept as given: they must live as long as the paper; rama_report_paper_fmt() and its
  * like keep them in the paper's own memory. */

@@ -70,8 +70,8 @@ struct rama_grid_style {
 	unsigned width; /* columns of the terminal */
 	bool colour;
 	bool utf8;
-	/* Texts go through a pen (base/form/pen.h): for those that were not made harmless before. Wide
-	 * characters take two columns, and all cells of a row are written, also empty ones. */
+	/* Texts go through a pen (base/form/pen.h): for those that were not made harmless before.
+	 * Wide characters take two columns, and all cells of a row are written, also empty ones. */
 	bool pen;
 };
 

@@ -27,8 +27,8 @@ struct rama_rows {
 	bool laid_out;
 };
 
-/* Units (base/form/cell.h) must live as long as it does; they may be NULL. 0 or RAMA_EMEMORY; end in
- * any case. */
+/* Units (base/form/cell.h) must live as long as it does; they may be NULL. 0 or RAMA_EMEMORY;
+ * end in any case. */
 int rama_rows_begin(struct rama_rows *r, unsigned n, const char *const *name,
 		    const char *const *unit);
 int rama_rows_add(struct rama_rows *r, const struct rama_cell *cell);
