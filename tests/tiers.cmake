@@ -14,10 +14,11 @@ set(iorama_quick
   report/svg report/diff
   web/words)
 
-# Tests that keep a processor busy, but for the longest, which would be put off to the end by it. They count as two: CTest is told that there is room for twice as many as there
+# Tests that keep a processor busy for long. They count as two: CTest is told that there is room for twice as many as there
 # are processors, since most tests wait for something most of the time.
-set(iorama_busy capture/files-32768-open capture/space-files-5000 capture/space-files-20000 capture/space-small-limits
-  "compat/.*" diagnose/explain diagnose/rules diagnose/mistakes "report/.*" "unit/agent/spool")
+set(iorama_busy capture/kill capture/real-make capture/files-32768-open capture/space-files-5000 capture/space-files-20000
+  capture/space-small-limits "compat/.*" diagnose/snippets-openmpi diagnose/snippets-mpich diagnose/explain diagnose/rules
+  diagnose/mistakes "report/.*" web/page web/program "unit/agent/spool" mpi/openmpi-example mpi/mpich-example)
 
 # Seconds of those that are begun first, so that nobody waits for the last one; tools/slowest prints them.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/slowest.txt)
