@@ -218,6 +218,10 @@ def busy(case):
 def signals(case):
     """Handlers of faults do not see ours; a timer goes on all the time."""
     target = Target(case, "segv").ready()
+    case.attach(target)
+    case.detach(target)
+    first = target.do("open file")[3]  # it has one thread: if that were left without signals the timer would stand still
+    wait(lambda: target.do("open file")[3] > first, "the timer")
     target.do("load 2")
     _, _, _, before = target.do("open file")
     for _ in range(30):
