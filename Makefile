@@ -5,8 +5,8 @@ PREFIX       ?= /usr/local
 DESTDIR      ?=
 JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
-# most tests wait most of the time: room for two on a processor; those that compute take it alone (tests/tiers.cmake)
-TEST_JOBS    ?= $(shell expr 2 \* $(JOBS))
+# most tests wait most of the time: room for three on a processor; those that compute count as two (tests/tiers.cmake)
+TEST_JOBS    ?= $(shell expr 3 \* $(JOBS))
 LINT_BASE    ?= HEAD
 
 # Ninja where it is installed; a build folder keeps the generator it was made with.
@@ -33,11 +33,13 @@ build/.configured: CMakePresets.json
 
 .PHONY: setup
 setup:
-	@tools/setup
+	@tools/setup build demo check test develop package
 
 .PHONY: demo
-demo: setup
-	@$(MAKE) --no-print-directory all
+demo:
+	@tools/setup build demo
+	@$(MAKE) --no-print-directory build/.configured
+	@cmake --build build -j $(JOBS) --target iorama iorama_preload
 	@tools/demo
 
 .PHONY: test
@@ -53,6 +55,12 @@ test: setup
 check: all
 	@ctest --test-dir build --output-on-failure --no-tests=error --no-label-summary -j $(TEST_JOBS) -L '^quick$$'
 
+# on other systems: Debian 12 and 13, aarch64
+.PHONY: test-chroots
+test-chroots:
+	@tools/setup package chroots
+	@tools/chroots
+
 .PHONY: bench
 bench: all
 	@bench/run
@@ -60,6 +68,11 @@ bench: all
 .PHONY: install
 install: all
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig 2>/dev/null || true; fi
+
+.PHONY: uninstall
+uninstall:
+	@DESTDIR="$(DESTDIR)" tools/uninstall "$(PREFIX)"
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig 2>/dev/null || true; fi
 
 .PHONY: format
@@ -87,6 +100,11 @@ lint: build/.configured
 fuzz:
 	@CLANG=$(CLANG) fuzz/run $(FUZZ_SECONDS)
 
+# Would a test notice? One line broken at a time, in copies: tools/mutate --help. Goes on where it was ended.
+.PHONY: mutate
+mutate: all
+	@tools/mutate -j $(JOBS) build
+
 .PHONY: coverage
 coverage:
 	@cmake --preset coverage
@@ -108,12 +126,15 @@ help:
 	@echo "make demo          set up, build, show what it does"
 	@echo "make test          set up, build, run all tests"
 	@echo "make check         build, run the tests that take two minutes together"
+	@echo "make test-chroots  build and test on Debian 12, Debian 13 and for aarch64"
 	@echo "make bench         measure, compared with the peers"
 	@echo "make install       PREFIX=$(PREFIX) DESTDIR="
+	@echo "make uninstall     the same PREFIX and DESTDIR: takes it away again"
 	@echo "make format        clang-format all C files"
 	@echo "make lint          format, clang-tidy on files changed since LINT_BASE=$(LINT_BASE), scripts,"
 	@echo "                   spelling, layers, sizes"
 	@echo "make fuzz          every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds"
+	@echo "make mutate        break a line at a time: the share that tests notice"
 	@echo "make coverage      tests with coverage, as HTML"
 	@echo "make clean         remove the build folders"
 	@echo "other builds       cmake --preset debug|asan|tsan, cmake --build --preset ..., ctest --preset ..."

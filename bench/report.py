@@ -5,6 +5,7 @@ import statistics
 import subprocess
 
 FILES, SEGMENTS, LOGS = 50_000, 1_000_000, 10_000
+CALLS, CALLS_BUDGET = 1_000_000, 2000  # ms: calls of daemons and servers that are joined
 # Measured when the budgets were set, on another machine: Drishti of 50,000 files, PyDarshan of 10^6 segments
 DRISHTI_SECONDS, PYDARSHAN_SECONDS, PYDARSHAN_MB = 21, 57, 16_000
 
@@ -18,6 +19,14 @@ def runs_of(b, command):
         raise SystemExit("bench: iorama %s fails with status %d" % (" ".join(command), lines[0][-1]))
     return ([(line[0] + line[1]) / 1e6 for line in lines], [line[3] / 1e6 for line in lines],
             [line[2] / 1024 for line in lines])
+
+
+def joined(b):
+    """`iorama path`: calls of ranks, a FUSE daemon and three servers become trees."""
+    program = os.path.join(b.options.build, "bench", "path")
+    text = subprocess.run([program, str(CALLS), str(b.options.runs)], stdout=subprocess.PIPE, check=True, text=True).stdout
+    calls, took = text.split()
+    b.add("path, join 1000000 calls", "cpu_min", float(took) * CALLS / int(calls), "ms", CALLS_BUDGET)
 
 
 def measure(b, folder):
@@ -36,6 +45,7 @@ def measure(b, folder):
         b.add("report --html, " + what, "cpu_min", min(cpu), "s")
         b.add("report --html, " + what, "peak_memory", max(memory), "MB")
         b.add("report --html, " + what, "size", os.path.getsize(page) / 1e6, "MB", budget)
+    joined(b)
     measure_fleet(b, folder)
 
 

@@ -18,7 +18,7 @@
 #include "core/plan.h"
 #include "core/recordid.h"
 #include "core/reduce.h"
-#include "shutdown/parts.h"
+#include "shutdown/rank.h"
 #include "threads.h"
 
 #define NAMES_MOST (1u << 20) /* as in the algorithm */

@@ -21,6 +21,7 @@ endfunction()
 iorama_tablegen(json tables.json)
 iorama_tablegen(bash completions/iorama.bash)
 iorama_tablegen(zsh completions/_iorama)
+iorama_tablegen(fish completions/iorama.fish)
 
 # Which pages there are only tablegen knows, so a stamp stands for all of them.
 find_program(SCDOC scdoc)

@@ -18,3 +18,17 @@ rama_report_page_end:
 ]])
 set_source_files_properties(${page_s} PROPERTIES OBJECT_DEPENDS ${page})
 target_sources(iorama_report PRIVATE ${page_s})
+
+# The page of `iorama serve`: rama_serve_html, _js, _css, each with its _end.
+if(TARGET iorama_serve)
+  set(portal_s ${PROJECT_BINARY_DIR}/portal.S)
+  set(text "\t.section .rodata\n")
+  foreach(form html js css)
+    set(file ${PROJECT_SOURCE_DIR}/web/dist/portal.${form})
+    string(APPEND text "\t.global rama_serve_${form}\n\t.global rama_serve_${form}_end\n\t.hidden rama_serve_${form}\n"
+      "\t.hidden rama_serve_${form}_end\nrama_serve_${form}:\n\t.incbin \"${file}\"\nrama_serve_${form}_end:\n\t.byte 0\n")
+    set_property(SOURCE ${portal_s} APPEND PROPERTY OBJECT_DEPENDS ${file})
+  endforeach()
+  file(CONFIGURE OUTPUT ${portal_s} @ONLY CONTENT "${text}\t.section .note.GNU-stack,\"\",%progbits\n")
+  target_sources(iorama_serve PRIVATE ${portal_s})
+endif()

@@ -3,6 +3,10 @@
 # C library's archive lacks (old names kept for old programs): their real forms may be absent.
 execute_process(COMMAND ${TABLEGEN} functions OUTPUT_VARIABLE functions COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${NM} --defined-only --format=posix ${LIBC} OUTPUT_VARIABLE symbols ERROR_QUIET)
+if(EXISTS "${LIBURING}")
+  execute_process(COMMAND ${NM} --defined-only --format=posix ${LIBURING} OUTPUT_VARIABLE more ERROR_QUIET)
+  string(APPEND symbols "${more}")
+endif()
 string(REPLACE "\n" ";" functions "${functions}")
 set(missing "/* functions that libc.a lacks */\n")
 # the first line pulls our object in even where the program itself calls nothing that is wrapped

@@ -427,6 +427,15 @@ def elf_seeds():
     yield "metadata", b"\1lib_ver=x\niorama_unseen=static:2:busybox,tool;libc:1:p\nx=y\n"
 
 
+def move_seeds():
+    """Beginnings of functions: one that can be moved, and what makes each refusal."""
+    texts = {"plain": "554889e55348c7c0010000005b5dc3", "data": "488b05100000004801f8c3", "number": "833d1000000007b8010000007405b802000000c3",
+             "if": "4885ff7405489090c3b863000000c3", "call": "4883ec08e8100000004883c408c3", "jump": "e900010000", "short": "89f8c3",
+             "itself": "48ffcf90907ff9b807000000c3", "zero": "4889f9e30190c3", "inside": "9090ffd7c39090", "trap": "cc90909090c3",
+             "none": "060606060606", "cut": "488b05", "prefixes": "4b4b794b4b4b4b4b4b4b4b4b4b4b4b4b4b79794b297901"}  # fmt: skip
+    return [(name, bytes.fromhex(text)) for name, text in texts.items()]
+
+
 def symbols_seeds():
     """A library with names and two symbols, and ones whose tables do not fit."""
     def library(name=b"dlopen", size=48, link=1, at=0x401000, shnum=3):
@@ -444,6 +453,20 @@ def symbols_seeds():
     yield "link", library(link=7)
     yield "sections", library(shnum=60000)
     yield "short", library()[:100]
+
+    def loaded(name=b"dlopen", places=1, address=0x10000):
+        wanted = 5381
+        for byte in b"dlopen":
+            wanted = wanted * 33 + byte & 0xffffffff
+        head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 64, 0, 0)
+        segments = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 4096, 4096, 4096) + struct.pack("<IIQQQQQQ", 2, 6, 0, 176, 0, 64, 64, 8)
+        dynamic = struct.pack("<8Q", 6, address + 272, 5, address + 320, 0x6ffffef5, address + 240, 0, 0)
+        table = struct.pack("<8I", places, 1, 1, 0, 0, 0, 1, wanted | 1)
+        return head + segments + dynamic + table + bytes(24) + struct.pack("<IBBHQQ", 1, 2, 0, 5, 0x500, 8) + b"\0" + name + b"\0"
+    yield "loaded", loaded()
+    yield "loaded-early", loaded(address=0)
+    yield "loaded-other", loaded(b"dlclose")
+    yield "loaded-places", loaded(places=0)
 
 
 def config_seeds():
@@ -478,6 +501,19 @@ def view_seeds():
     whole = [(module, NEWEST[module], records("<", module, NEWEST[module])) for module in (1, 2, 4, 8, 10, 15)]
     yield "file", b"\4" + log(parts=whole)
     yield "file-old", b"\4" + log(minor=10, order=">", parts=[(1, 2, records(">", 1, 2))])
+
+
+def alerts_seeds():
+    yield "mail", (b"; site\n[mail]\nsendmail = /usr/sbin/sendmail\nfrom = iorama@example.org\nto = %u@example.org\nstaff = a@b, c@d\n"
+                   b"portal = https://p/\nhours = mon-fri 8-18\n")  # fmt: skip
+    yield "hook", b"[webhook]\nurl = https://h/x?y=1\ninside = yes\n"
+    yield "alert", (b"[alert metadata]\nwhere = meta_ratio >= 40%, meta_mean > 1min\non = no\n[alert mine]\nwho = user\nevery = day\n"
+                    b"where = finding W01, bytes > 1TiB\nfigure = ranks\ntitle = x\nadvice = y\nrule = W01\n")  # fmt: skip
+    yield "controls", b"[mail]\nfrom = a\rBcc: b\nto = %u\x01@x\n"
+    yield "hours", b"[mail]\nhours = sun-mon 25-99\n"
+    yield "sections", b"[alert ]\non = no\n[mall]\nx = y\n"
+    yield "many", b"".join(b"[alert a%d]\non = no\n" % n for n in range(80))
+    yield "long", b"[alert a]\nwhere = " + b"ranks > 1, " * 60 + b"ranks > 1\n"
 
 
 def profile_seeds():
@@ -540,6 +576,184 @@ def pack_seeds():
     yield "plain-short", b"\x10" + plain([(0, 64), (64, 1 << 40)], bytes(64))
 
 
+def varint(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def calls_seeds():
+    """Number of calls, files, then operations and calls as docs/format/log.md tells them."""
+    ops = [(0, 1, b"pwrite"), (2, 1, b"MPI_File_write_at_all"), (0, 0, b"read")]
+    head = varint(len(ops)) + b"".join(bytes([layer, kind, len(name)]) + name for layer, kind, name in ops)
+
+    def made(count, files, *calls, begin=head):
+        return struct.pack("<HB", count, files) + begin + b"".join(varint(number) for call in calls for number in call)
+    one, top = (0, 0, 6, 4, 8192, 2000, 2000, 90), (1, 1, 3, 0, 0, 4000, 1999, 300)
+    yield "none", made(0, 0)
+    yield "tree", made(3, 2, one, (0, 0, 2, 6, 0, 2000, 300, 80), top)
+    yield "odd-op", made(1, 2, (3, *one[1:]))
+    yield "odd-file", made(1, 1, top)
+    yield "odd-parent", made(1, 2, (0, 0, 6, 6, 0, 2, 2, 1))
+    yield "late", made(2, 2, (*one[:6], 1 << 61, 1 << 61), (*one[:6], 1 << 62, 1 << 62))
+    yield "long", made(2, 2, (*one[:4], (1 << 64) - 1, (1 << 64) - 2, 4, 4), one)
+    yield "cut", made(2, 2, one, one)[:-9]
+    yield "name-cut", made(1, 1, begin=varint(1) + bytes([0, 1, 63]) + b"p")
+    requests = [(6, 0x80 | 4, b"fuse write"), (7, 0x80 | 4, b"glusterfs writev"), (8, 0x80 | 3, b"glusterfs readv"), (0, 4, b"pwrite")]
+    linked = varint(len(requests)) + b"".join(bytes([layer, kind, len(name)]) + name for layer, kind, name in requests)
+    fuse, rpc = (*one, 9000, 44, 0, 0, 0), (1, *one[1:], 2, 80, 2, 1 << 63, 3)
+    yield "links", made(4, 3, fuse, rpc, (2, *rpc[1:]), (3, *one[1:]), begin=linked)
+    yield "odd-object", made(2, 3, fuse, (*rpc[:10], 4, 0, 1), begin=linked)
+    yield "odd-peer", made(1, 2, rpc, begin=linked)
+    yield "link-cut", made(2, 3, fuse, rpc, begin=linked)[:-4]
+    yield "odd-kind", made(1, 3, fuse, begin=varint(1) + bytes([6, 0xff, 0]))
+    yield "old", made(0x8000 | 3, 2, one, (0, 0, 2, 6, 0, 2000, 300, 80), top)
+    yield "old-kind", made(0x8000 | 1, 3, one, begin=linked)
+    yield "many-ops", made(1, 1, begin=varint(65) + bytes(200))
+
+
+def path_seeds():
+    """Some lost or not, then calls of 16 bytes (fuzz_path.c)."""
+    def call(layer, role, host=1, peer=0, pid=1, lane=0, kernel_tid=0, tid=0, id=1, parent=0, write=1, kind=4, object=0, unique=0, mark=0, op=0, off=0,
+             size=32, start=0, took=100):
+        return bytes([layer | role << 4, host | peer << 2, pid | lane << 4, kernel_tid | tid << 3, id, parent, write | kind << 1 | 128, 1 | object << 2 | unique << 4,
+                      mark | op << 4, off, size]) + struct.pack("<HHB", start, took, 0)
+    write = call(0, 0, kernel_tid=3, start=100, took=5000)
+    fuse = call(6, 1, tid=3, mark=5, object=1, start=300, took=4000)
+    rpc = [call(7, 1, peer=1 + s, tid=3, unique=5, object=2, size=16, start=400, took=3000 + s, id=2 + s) for s in range(2)]
+    server = [call(8, 2, peer=3, tid=3, object=2, size=16, start=500, took=2000, id=7), call(0, 2, id=8, parent=7, start=600, took=900)]
+    yield "whole", b"\0" + write + fuse + b"".join(rpc + server)
+    yield "lost", b"\1" + write + fuse + b"".join(rpc)
+    yield "far", b"\0" + write + fuse + rpc[0] + call(8, 2, host=2, peer=3, tid=3, object=2, size=16, start=9500, took=2000)
+    yield "unnumbered", b"\0" + write + call(6, 1, tid=3, object=1, start=300, took=4000) + b"".join(rpc + server)
+    yield "helper", b"\0" + call(0, 0, kernel_tid=3, op=1, start=100, took=5000) + call(6, 1, tid=6, object=1, start=300, took=4000)
+    yield "behind", b"\0" + write + call(6, 1, tid=3, object=1, start=300, took=8) + call(7, 1, peer=1, tid=3, start=6000, took=900)
+    yield "ahead", b"\0" + call(0, 0, kernel_tid=3, write=0, kind=3, start=100) + call(6, 1, tid=3, write=0, kind=3, off=99, object=1, start=150, took=900)
+    yield "odd-roles", b"\0" + write + fuse + rpc[0] + call(8, 0, peer=3, tid=3, object=2, size=16, start=500, took=2000)
+    yield "others", b"\0" + write + fuse + call(6, 1, tid=5, start=300) + call(8, 2, peer=4, tid=5)
+    yield "odd", b"\0" + b"".join(call(k % 9, k % 3, off=252 + k % 4, size=252 + k // 4, id=k, parent=k // 2, tid=3, kernel_tid=3) for k in range(16))
+
+
+def fuse_seeds():
+    """What it is taken for, how many bytes more it has, then a message (core/fuse.h)."""
+    def request(opcode, body=b"", more=0, unique=42, length=None):
+        whole = 40 + len(body) + more if length is None else length
+        return struct.pack("<BHIIQQIIIHH", 0, more, whole, opcode, unique, 1, 1000, 1000, 4711, 0, 0) + body
+    io = struct.pack("<QQIIQII", 7, 1 << 20, 131072, 0, 0, 0, 0)
+    for name, opcode in (("lookup", 1), ("read", 15), ("write", 16), ("forget", 2), ("init", 26), ("interrupt", 36), ("odd", 99999)):
+        yield name, request(opcode, io)
+    yield "write-whole", request(16, io[:24], more=65535)
+    yield "short", request(16, io[:19])
+    yield "far", request(15, struct.pack("<QQI", 7, (1 << 64) - 1, 0xffffffff))
+    yield "no-unique", request(15, io, unique=0)
+    yield "odd-length", request(15, io, length=79)
+    yield "head", request(15)[:30]
+    for name, kind, error, body, more in (("wrote", 4, 0, struct.pack("<II", 131072, 0), 0), ("gave", 3, 0, b"x" * 8, 999), ("failed", 4, 0xfffffff4, b"", 0),
+                                          ("told", 3, 0, b"", 0)):
+        yield "answer-" + name, struct.pack("<BHIIQ", kind, more, 16 + len(body) + more, error, 0 if name == "told" else 42) + body
+    yield "answer-cut", struct.pack("<BHII", 4, 0, 16, 0)
+
+
+def gluster_seeds():
+    """A path, where things are, and all memory from address 16 on (fuzz_gluster.c): a table, a frame with its stack, an identity."""
+    def made(path, layout, memory, api=0, frame=0, self_=0, text=(0x4000, 0x5000), data=(16, 0x4000)):
+        return bytes([len(path)]) + path + bytes([layout]) + struct.pack("<HHHHHHH", api, frame, self_, *text, *data) + memory
+
+    def words(n, **at):
+        memory = bytearray(8 * n)
+        for place, value in at.items():
+            struct.pack_into("<Q", memory, int(place[1:]) - 16, value)
+        return bytes(memory)
+
+    path = b"/usr/lib/glusterfs/10.3/xlator/protocol/client.so"
+    operations = (80, 88, 96, 112, 120, 176)
+    table = {"_112": 256, **{"_%d" % (256 + at): 0x4000 + at for at in operations}}
+    yield "table", made(path, 0, words(64, **table), api=16)
+    yield "table-foreign", made(path, 0, words(64, **{**table, "_352": 0x9000}), api=16)
+    yield "table-far", made(b"", 2, words(64, _104=0xfffffffffffffff8), api=16)
+    frame = {"_64": 512, "_72": 256, "_176": 9, "_184": 640, "_192": 77, "_256": 512, "_264": 0, "_640": 700}
+    name = bytearray(words(100, **frame))
+    name[700 - 16:709 - 16] = b"client-0\0"
+    yield "frame", made(path, 0, bytes(name), frame=64, self_=640)
+    struct.pack_into("<Q", name, 264 - 16, 64)  # a frame above itself
+    yield "frame-round", made(path, 0, bytes(name), frame=64, self_=640)
+    yield "frame-old", made(b"/glusterfs/8.6/xlator/x", 0, bytes(name), frame=64, self_=640)
+    struct.pack_into("<Q", name, 264 - 16, 0)
+    struct.pack_into("<Q", name, 256 - 16, 520)  # one above it of another stack
+    yield "frame-other", made(path, 0, bytes(name), frame=64, self_=640)
+    for place in (64, 256):
+        struct.pack_into("<Q", name, place - 16, 792)  # a stack that is cut
+    yield "frame-cut", made(path, 0, bytes(name), frame=64, self_=640)
+    yield "identity-short", made(b"", 0, b"CTX_ID:abc\0", frame=16)
+    identity = b"CTX_ID:a-b-GRAPH_ID:0-PID:4711-HOST:n01-PC_NAME:vol-client-2-RECON_NO:-0"
+    yield "identity", made(b"", 0, identity + b"\0", frame=16)
+    yield "identity-cut", made(b"/10/xlator/", 1, identity, frame=16)
+    yield "identity-odd", made(b"/10.", 1, b"CTX_ID:-HOST:-PC_NAME:-PID:-RECON_NO:\0" + b"x" * 480 + b"\0", frame=16, self_=54)
+    for version in (b"10", b"6.10", b"99.1", b"12.0", b"000010.x", b"99999999999999999999.1"):
+        yield "version-" + version.decode()[:8], made(b"/glusterfs/" + version + b"/xlator/a.so", 0, b"")
+
+
+def request_seeds():
+    """A request line without its version, then headers; see fuzz_request.c."""
+    yield "series", b"GET /api/1/jobs/17/series.csv?from=1&to=2&points=100\nHost:127.0.0.1:8417\nCookie:a=b; iorama_session=00ff\n"
+    yield "login", b"POST /api/1/session\nhost:localhost\nContent-Length:12\nContent-Type:application/json\nOrigin:http://localhost\n"
+    yield "word", b"GET /api/1/programs/a%20b%C3%A9?limit=5&x=%2f+\nHost:x\nX-Remote-User:ada\n"
+    yield "bad", b"GET /x/../health%00\nHost:a\nHost:b\nContent-Length:0\nTransfer-Encoding:chunked\n"
+    yield "root", b'HEAD /\nHost:x\nIf-None-Match:W/"00"\n'
+    yield "dots", b"GET /...html?f\nHost:12f\n"
+    yield "logout", b"DELETE /api/1/session\nHost:h\nSec-Fetch-Site:same-origin\n"
+
+
+def uring_seeds():
+    """Rings: requests that end, in order or not; queues that overflow, shapes that do not fit; and code that enters the kernel."""
+    head = bytes([0, 3, 4, 0, 1, 16, 2]) + struct.pack("<H", 32)  # 8 requests, 16 completions; words 0 to 2, cqes at 256
+
+    def write(at, data, requests=False, read=False):
+        return bytes([len(data) | (128 if requests else 0) | (64 if read else 0)]) + struct.pack("<H", at) + data
+
+    def request(slot, opcode, flags, user_data):
+        return write(64 * slot, struct.pack("<BBHiQQIIQ", opcode, flags, 0, 3, 4096, 1 << 20, 512, 0, user_data), True)
+
+    def completion(slot, user_data, res, flags=0):
+        return write(256 + 16 * slot, struct.pack("<QiI", user_data, res, flags))
+
+    three = b"".join(request(i, 22 + i % 2, 0, 7 + i) + write(64 + 4 * i, struct.pack("<I", i)) for i in range(3))
+    asked = three + write(4, struct.pack("<I", 3), read=True)
+    yield "order", head + asked + b"".join(completion(i, 9 - i, 512) for i in range(3)) + write(8, struct.pack("<I", 3), read=True)
+    yield "more", head + asked + completion(0, 7, 1, 2) + completion(1, 7, -5) + write(8, struct.pack("<I", 2), read=True)
+    yield "same", head + b"".join(request(i, 1 + i, 0, 1) for i in range(8)) + write(4, struct.pack("<I", 8), read=True) + (
+        b"".join(completion(i, 1, i) for i in range(8)) + write(8, struct.pack("<I", 8), read=True))  # fmt: skip
+    yield "lost", head + asked + write(4, struct.pack("<I", 100), read=True) + write(8, struct.pack("<I", 1000), read=True)
+    yield "silent", head + request(0, 18, 64, 5) + request(1, 255, 0, 6) + write(4, struct.pack("<I", 2), read=True)
+    yield "large", bytes([3]) + head[1:] + asked
+    yield "odd", bytes([4, 5, 6]) + head[3:] + asked
+    yield "code", bytes.fromhex("b8aa0100000f05c390b8aa01000089ea4c8b57184531c90f05c341b8aa0100000f05b8aa0100008b05000000000f05")
+
+
+def site_seeds():
+    """Names of places; and tables of one function, by which a stack is walked: read as if they began at address 0."""
+    yield "name", b"\0@/home/u/a.out[8f3c]+0x11a9;+0x1190;/lib/x.so[]+0x22"
+    yield "odd", b"\0@/a[8f]+0x1;/b[8]+0x2"
+    yield "plain", b"\0/home/u/data"
+    cie = bytes([1]) + b"zR\0" + bytes([1, 0x78, 16, 1, 0x1B])
+    for name, common, own in (
+        ("leaf", b"\x0c\x07\x08\x90\x01", b""),
+        ("pushes", b"\x0c\x07\x08\x90\x01", b"\x41\x0e\x10\x86\x02\x4f\x0e\x50\x50\x0e\x08\xc6"),
+        ("pointer", b"\x0c\x07\x08\x90\x01", b"\x0c\x06\x10\x86\x02\x83\x03\x0a\x0e\x70\x08\x03\x0b"),
+        ("expression", b"\x0c\x07\x08\x90\x01", b"\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00"),
+        ("long", b"\x0c\x07\x08\x90\x01", b"\x02\x01\x03\x01\x00\x04\x01\x00\x00\x00\x2e\x10\x12\x07\x7f\x13\x7e\x05\x03\x02\x06\x03\x14\x0c\x02\x11\x0d\x7f"),
+    ):  # fmt: skip
+        head, at_cie, at_fde, code = bytes([1, 0x1B, 3, 0x3B]), 0x40, 0x80, 0x1000
+        memory = head + struct.pack("<iIii", 0, 1, code, at_fde)
+        memory = memory.ljust(at_cie, b"\0") + struct.pack("<II", 4 + len(cie + common), 0) + cie + common
+        memory = memory.ljust(at_fde, b"\0") + struct.pack("<IIiI", 13 + len(own), at_fde + 4 - at_cie, code - at_fde - 8, 0x100) + b"\0" + own
+        stack = b"".join(struct.pack("<Q", code + 16 + i) for i in range(64))
+        registers = [0x200 + 8 * i for i in range(16)] + [code + 32]
+        yield name, b"\1" + struct.pack("<17H", *registers) + memory.ljust(0x180, b"\0") + stack
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
     made = {"header": log_seeds(True), "log": log_seeds(False), "region": region_seeds(), "module": module_seeds(),
@@ -548,7 +762,7 @@ def main():
             "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(), "elf": elf_seeds(),
             "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(), "collect": seeds_wire.collect_seeds(),
             "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds(), "annex": annex_seeds(),
-            "sandbox": sandbox_seeds(), "pack": pack_seeds(), "symbols": symbols_seeds()}
+            "sandbox": sandbox_seeds(), "pack": pack_seeds(), "symbols": symbols_seeds(), "calls": calls_seeds(), "fuse": fuse_seeds(), "gluster": gluster_seeds(), "move": move_seeds(), "path": path_seeds(), "request": request_seeds(), "uring": uring_seeds(), "site": site_seeds(), "alerts": alerts_seeds(), "clickhouse": seeds_wire.clickhouse_seeds()}
     count = size = 0
     for target, seeds in made.items():
         where = os.path.join(folder, target)

@@ -4,7 +4,7 @@ import struct
 import zlib
 
 FAILED, OFF_NEXT, OFF_NONE, BYTES_SAME, BYTES_NONE, CALL_NEXT, PARENT_NONE, PARENT_SAME = (1 << k for k in range(8))
-PROCESS, NAMES, BLOCK, ACTIVITY, SAMPLE, LOG, LOSS, COUNTERS = range(1, 9)
+PROCESS, NAMES, BLOCK, ACTIVITY, SAMPLE, LOG, LOSS, COUNTERS, FOCUS, MOMENT = range(1, 11)
 JOB = b"1000/run-17"
 
 
@@ -103,7 +103,7 @@ def block_seeds():
 
 
 def message(kind, payload):
-    head = struct.pack("<BBH", 1, kind, 0)
+    head = struct.pack("<BBH", 2 if kind >= MOMENT else 1, kind, 0)
     return b"IMSG" + struct.pack("<I", zlib.crc32(head + payload)) + head + payload
 
 
@@ -123,6 +123,16 @@ def message_seeds():
                             struct.pack("<d", 0.25) + text(b"load") + struct.pack("<d", float("nan")))
     yield "log", message(LOG, text(b"") + text(b"x.darshan") + bytes(range(256)))
     yield "loss", message(LOSS, text(b"node01-7") + unsigned(9) + text(JOB) + text(b"the spool is full") + unsigned(100, 3))
+    nobody, somebody = unsigned(0, 0) + signed(0, -1), unsigned(1 << 63, 9000) + signed(4711, 3)
+    yield "focus", message(FOCUS, text(b"node01-7") + text(b"node01") + unsigned(2) + text(JOB) + unsigned(8, 100) + somebody * 2 + unsigned(0) +
+                           text(b"servers") + unsigned(3, 0) + nobody * 2 + unsigned(1) + somebody + text(b"node02") + unsigned(11, 500, 2))
+    yield "no-focus", message(FOCUS, text(b"node01-7") + text(b"node01") + unsigned(0))
+    at = bytes(range(16)) + signed(3, 4711) + unsigned(2, 12, 3, 950000) + signed(7000) + signed(1, 2, 3, 4, 5, 6, 7, 8) + unsigned(1, 1) + \
+        text(b"flock") + unsigned(3, 4712) + signed(5 * 10 ** 9) + text(b"/a/held")
+    moved = unsigned(1 << 63, 2) + text(b"/a/b") + signed(9) + signed(*range(8)) + signed(*range(8, 16))
+    moment = text(b"node01") + text(JOB) + signed(1700000000 * 10 ** 9, 10 ** 9) + unsigned(64)
+    yield "moment", message(MOMENT, moment + unsigned(2) + at * 2 + unsigned(1) + moved)
+    yield "no-moment", message(MOMENT, moment + unsigned(0, 0))
     yield "many", message(NAMES, text(JOB) + unsigned(65536, 1, 0))
 
 
@@ -184,3 +194,14 @@ def encode_seeds():
     for choice in (0, 1, 2, 8, 9, 10, 16, 17, 0x31):
         yield "plain-%d" % choice, bytes([choice]) + one(b"") + b"".join(one(piece) for piece in pieces)
     yield "loaded", b"\1" + one(state) + b"".join(one(piece) for piece in pieces)
+
+
+def clickhouse_seeds():
+    def row(first, n, packed):
+        return (varint(len(JOB)) + JOB + struct.pack("<qq", 3, 1700000000 * 10 ** 9) + bytes(range(16)) + struct.pack("<IQIqIQ", 1, first, n,
+                1700000001 * 10 ** 9, 77, 0) + (varint(len(packed)) + packed if packed else b""))  # fmt: skip
+
+    yield "heads", b"h" + row(0, 100, b"") + row(100, 8192, b"")
+    yield "blocks", b"b" + row(0, 3, b"x" * 200) + row(3, 1, b"y")
+    yield "ints", b"i" + struct.pack("<4q", 202611, 1700000000 * 10 ** 9, 0, -1)
+    yield "url", b"uclickhouse://me@a:9000,b;c.example-1.org/iorama"

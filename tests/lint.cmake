@@ -23,6 +23,8 @@ iorama_add_lint(headers ${tools}/check-headers ${PROJECT_BINARY_DIR})
 iorama_add_lint(headers-selftest ${tools}/check-headers --self-test)
 iorama_add_lint(coverage ${tools}/check-coverage)
 iorama_add_lint(coverage-selftest ${tools}/check-coverage --self-test)
+iorama_add_lint(mutants ${tools}/mutate --check ${PROJECT_BINARY_DIR})
+iorama_add_lint(mutants-selftest ${tools}/mutate --self-test)
 iorama_add_lint(tries-selftest ${CMAKE_CURRENT_LIST_DIR}/lib/tries.py --self-test)
 iorama_add_lint(shellcheck sh -c
   "command -v shellcheck >/dev/null || exit 77 && shellcheck $(${tools}/list-scripts)")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tablegen.c: prints what is not C from the rows of src/table.
- *   tablegen json | counters-md | metrics-md | bash | zsh      on standard output
+ *   tablegen json | counters-md | metrics-md | bash | zsh | fish      on standard output
  *   tablegen man DIR                              DIR/iorama.1.scd, DIR/iorama-COMMAND.1.scd */
 #include <ctype.h>
 #include <stdio.h>
@@ -344,11 +344,119 @@ static int print_man(const char *dir)
 	return 0;
 }
 
+/* ---- completions: values ---- */
+
+struct values {
+	enum rama_tab_command_id id;
+	const char *command, *option, *words;
+};
+static const struct values values[] = {
+#define VALUES(command, option, words) { RAMA_TAB_CMD_##command, #command, option, words },
+#include "table/values.def"
+#undef VALUES
+};
+#define N_VALUES (sizeof(values) / sizeof(*values))
+
+/* words that the program is asked for; a shell function of that name asks */
+static const struct {
+	const char *word, *function, *script;
+} asked[] = {
+	{ "@rules", "_iorama_rules",
+	  "iorama explain rules 2> /dev/null | sed -n \"s/^  \\([A-Z][0-9][0-9]\\) .*/\\1/p\"" },
+	{ "@jobs", "_iorama_jobs",
+	  "iorama jobs --csv --columns job --limit 50 2> /dev/null | sed 1d" },
+	{ "@columns", "_iorama_columns",
+	  "iorama jobs --columns help 2> /dev/null | sed -n \"s/^  *\\([a-z_]*\\) .*/\\1/p\"" },
+};
+#define N_ASKED (sizeof(asked) / sizeof(*asked))
+
+/* rows are of commands and options that are there */
+static bool values_sound(void)
+{
+	for (size_t i = 0; i < N_VALUES; i++) {
+		bool found = values[i].option[0] == '\0';
+
+		for (int k = 0; k < RAMA_TAB_OPTIONS && !found; k++)
+			found = rama_tab_options[k].command == values[i].id &&
+				strcmp(rama_tab_options[k].name, values[i].option) == 0;
+		if (!found) {
+			fprintf(stderr, "values.def: %s has no option --%s\n", values[i].command,
+				values[i].option);
+			return false;
+		}
+	}
+	return true;
+}
+
+static const char *values_of(const char *command, const char *option)
+{
+	for (size_t i = 0; i < N_VALUES; i++)
+		if (strcmp(values[i].command, command) == 0 &&
+		    strcmp(values[i].option, option) == 0)
+			return values[i].words;
+	return NULL;
+}
+
+/* The words, with `before` and `after` around the function of each that is asked for; "@files" is
+ * left out. */
+static void put_values(const char *words, const char *before, const char *after)
+{
+	for (size_t n; *words != '\0'; words += n + (words[n] == ' ')) {
+		const char *function = NULL;
+
+		n = strcspn(words, " ");
+		for (size_t i = 0; i < N_ASKED; i++)
+			if (strlen(asked[i].word) == n && memcmp(asked[i].word, words, n) == 0)
+				function = asked[i].function;
+		if (function != NULL)
+			printf("%s%s%s ", before, function, after);
+		else if (*words != '@')
+			printf("%.*s ", (int)n, words);
+	}
+}
+
+static void put_functions(void)
+{
+	for (size_t i = 0; i < N_ASKED; i++)
+		printf("%s() { %s; }\n", asked[i].function, asked[i].script);
+}
+
+static void bash_values(void)
+{
+	puts("\tcase \"$cmd $prev\" in");
+	for (size_t i = 0; i < N_VALUES; i++) {
+		if (values[i].option[0] == '\0')
+			continue;
+		printf("\t\"%s --%s\") words=\"", values[i].command, values[i].option);
+		put_values(values[i].words, "$(", ")");
+		puts("\" ;;");
+	}
+	puts("\tesac\n"
+	     "\tif [ -n \"$words\" ]; then\n"
+	     "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+	     "\t\treturn\n\tfi\n"
+	     "\tcase $cmd in");
+	for (size_t i = 0; i < N_VALUES; i++) {
+		if (values[i].option[0] != '\0')
+			continue;
+		printf("\t%s) %swords=\"", values[i].command,
+		       strstr(values[i].words, "@files") == NULL ? "files=; " : "");
+		put_values(values[i].words, "$(", ")");
+		puts("\" ;;");
+	}
+	puts("\tesac");
+}
+
 static void print_bash(void)
 {
-	puts("# bash completion for iorama, printed from the rows in src/table\n"
-	     "_iorama()\n{\n"
-	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=${COMP_WORDS[1]} opts=\n"
+	puts("# bash completion for iorama, printed from the rows in src/table");
+	put_functions();
+	puts("_iorama()\n{\n"
+	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=${COMP_WORDS[1]} opts= words= files=yes\n"
+	     "\tlocal prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	     "\t# --option=word are three words here\n"
+	     "\tif [ \"$cur\" = = ]; then cur=; "
+	     "elif [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD - 2]}; fi\n"
 	     "\tif [ \"$COMP_CWORD\" -eq 1 ]; then");
 	fputs("\t\tmapfile -t COMPREPLY < <(compgen -W \"", stdout);
 	for (int i = 0; i < RAMA_TAB_COMMANDS; i++)
@@ -365,15 +473,12 @@ static void print_bash(void)
 		puts("--help\" ;;");
 	}
 	puts("\tesac\n"
-	     "\tcase $cur in\n"
-	     "\t-*) mapfile -t COMPREPLY < <(compgen -W \"$opts\" -- \"$cur\") ;;\n"
-	     "\t*)\n"
-	     "\t\tif [ \"$cmd\" = help ]; then\n"
-	     "\t\t\tmapfile -t COMPREPLY < <(compgen -W \"$opts\" -- \"$cur\")\n"
-	     "\t\telse\n"
-	     "\t\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-	     "\t\tfi ;;\n"
-	     "\tesac\n}\n"
+	     "\tif [ \"$cmd\" = help ] || [[ $cur == -* ]]; then\n"
+	     "\t\tmapfile -t COMPREPLY < <(compgen -W \"$opts\" -- \"$cur\")\n"
+	     "\t\treturn\n\tfi");
+	bash_values();
+	puts("\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\"; "
+	     "[ -z \"$files\" ] || compgen -f -- \"$cur\")\n}\n"
 	     "complete -o filenames -F _iorama iorama");
 }
 
@@ -389,10 +494,40 @@ static void zsh_text(const char *s)
 	}
 }
 
+/* :value:{compadd -- ...} */
+static void zsh_values(const char *words)
+{
+	fputs("{compadd -- ", stdout);
+	put_values(words, "$(", ")");
+	putchar('}');
+}
+
+static void zsh_arguments(const char *command)
+{
+	const char *words = values_of(command, "");
+
+	if (strcmp(command, "help") == 0) {
+		puts(" '1:command:->cmd' && _describe command commands ;;");
+		return;
+	}
+	fputs(" \\\n\t\t'*:log:", stdout);
+	if (words != NULL && strstr(words, "@files") == NULL) {
+		zsh_values(words);
+	} else if (words != NULL) {
+		fputs("{_files; compadd -- ", stdout);
+		put_values(words, "$(", ")");
+		putchar('}');
+	} else {
+		fputs("_files", stdout);
+	}
+	puts("' ;;");
+}
+
 static void print_zsh(void)
 {
-	puts("#compdef iorama\n# zsh completion for iorama, printed from the rows in src/table\n"
-	     "_iorama() {\n\tlocal -a commands\n\tcommands=(");
+	puts("#compdef iorama\n# zsh completion for iorama, printed from the rows in src/table");
+	put_functions();
+	puts("_iorama() {\n\tlocal -a commands\n\tcommands=(");
 	for (int i = 0; i < RAMA_TAB_COMMANDS; i++) {
 		printf("\t\t'%s:", rama_tab_commands[i].name);
 		zsh_text(rama_tab_commands[i].line);
@@ -410,29 +545,87 @@ static void print_zsh(void)
 				continue;
 			printf(" \\\n\t\t'*--%s%s[", o->name, o->arg != NULL ? "=" : "");
 			zsh_text(o->text);
-			printf("]%s'", o->arg == NULL ? ""
-				       : strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "NEW") == 0
-					       ? ":file:_files"
-					       : ":value:");
+			printf("]%s", o->arg == NULL ? ""
+				      : strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "NEW") == 0
+					      ? ":file:_files"
+					      : ":value:");
+			if (values_of(rama_tab_commands[c].name, o->name) != NULL)
+				zsh_values(values_of(rama_tab_commands[c].name, o->name));
+			putchar('\'');
 		}
-		puts(strcmp(rama_tab_commands[c].name, "help") == 0
-			     ? " '1:command:->cmd' && _describe command commands ;;"
-			     : " \\\n\t\t'*:log:_files' ;;");
+		zsh_arguments(rama_tab_commands[c].name);
 	}
 	puts("\tesac\n}\n_iorama \"$@\"");
+}
+
+static void fish_text(const char *s)
+{
+	putchar('\'');
+	for (; *s != '\0'; s++)
+		printf(*s == '\'' || *s == '\\' ? "\\%c" : "%c", *s);
+	putchar('\'');
+}
+
+static void fish_option(const struct rama_tab_option *o)
+{
+	size_t n = o->arg != NULL ? strlen(o->arg) : 0;
+	const char *words = values_of(rama_tab_commands[o->command].name, o->name);
+
+	printf("complete -c iorama -n '__fish_seen_subcommand_from %s' -l %s",
+	       rama_tab_commands[o->command].name, o->name);
+	if (o->letter != 0)
+		printf(" -s %c", o->letter);
+	if (n > 0 && o->arg[n - 1] != '?') {
+		fputs(words != NULL ? " -x -a '" : " -r", stdout);
+		if (words != NULL) {
+			put_values(words, "(", ")");
+			putchar('\'');
+		}
+	}
+	fputs(" -d ", stdout);
+	fish_text(o->text);
+	putchar('\n');
+}
+
+static void print_fish(void)
+{
+	puts("# fish completion for iorama, printed from the rows in src/table");
+	for (size_t i = 0; i < N_ASKED; i++)
+		printf("function %s\n\t%s\nend\n", asked[i].function, asked[i].script);
+	puts("complete -c iorama -n __fish_use_subcommand -f");
+	for (int i = 0; i < RAMA_TAB_COMMANDS; i++) {
+		printf("complete -c iorama -n __fish_use_subcommand -a %s -d ",
+		       rama_tab_commands[i].name);
+		fish_text(rama_tab_commands[i].line);
+		printf("\ncomplete -c iorama -n '__fish_seen_subcommand_from help' -f -a %s\n",
+		       rama_tab_commands[i].name);
+	}
+	for (size_t i = 0; i < N_VALUES; i++) {
+		if (values[i].option[0] != '\0')
+			continue;
+		printf("complete -c iorama -n '__fish_seen_subcommand_from %s'%s -a '",
+		       values[i].command, strstr(values[i].words, "@files") == NULL ? " -f" : "");
+		put_values(values[i].words, "(", ")");
+		puts("'");
+	}
+	for (int i = 0; i < RAMA_TAB_OPTIONS; i++)
+		fish_option(&rama_tab_options[i]);
 }
 
 /* the functions that capture replaces: "table name" */
 static void print_functions(void)
 {
 	for (unsigned i = RAMA_TAB_FN_NONE + 1; i < RAMA_TAB_FNS; i++)
-		printf("%s %s\n", rama_tab_fn_info[i].table, rama_tab_fn_info[i].name);
+		if (strcmp(rama_tab_fn_info[i].table, "hooks") != 0)
+			printf("%s %s\n", rama_tab_fn_info[i].table, rama_tab_fn_info[i].name);
 }
 
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
+	if (!values_sound())
+		return 4;
 	if (strcmp(what, "json") == 0)
 		print_json();
 	else if (strcmp(what, "counters-md") == 0)
@@ -443,13 +636,16 @@ int main(int argc, char **argv)
 		print_bash();
 	else if (strcmp(what, "zsh") == 0)
 		print_zsh();
+	else if (strcmp(what, "fish") == 0)
+		print_fish();
 	else if (strcmp(what, "functions") == 0)
 		print_functions();
 	else if (strcmp(what, "man") == 0 && argc == 3)
 		return print_man(argv[2]);
 	else {
-		fputs("usage: tablegen json | counters-md | metrics-md | bash | zsh | functions | "
-		      "man DIR\n",
+		fputs("usage: tablegen json | counters-md | metrics-md | bash | zsh | fish | "
+		      "functions "
+		      "| man DIR\n",
 		      stderr);
 		return 2;
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // build.mjs [--check [FILE]]: bundle src/ into dist/report.html, the page with places for title, picture and data, which the
-// program fills in. --check compares with what is there instead of writing; exit status 1 when they differ.
+// program fills in, and into dist/portal.html, .js and .css, the page of `iorama serve`. --check compares with what is there
+// (beside FILE) instead of writing; exit status 1 when they differ.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -45,17 +46,26 @@ export async function page() {
   );
 }
 
-const fresh = await page();
+// The page of `iorama serve` may run scripts of its server only: they are files of their own.
+export async function portal() {
+  const { script, style } = await bundle("src/portal/main.jsx");
+  return {
+    "portal.html": readFileSync(join(here, "portal.html"), "utf8"),
+    "portal.js": `${script}\n`,
+    "portal.css": `${style}\n`,
+  };
+}
+
+const fresh = { "report.html": await page(), ...(await portal()) };
 const check = process.argv.indexOf("--check");
-if (check > 0) {
-  if (fresh !== readFileSync(process.argv[check + 1] || target, "utf8")) {
-    console.error(
-      'web/dist/report.html is not what web/src makes: run "npm ci --ignore-scripts && npm run build" in web/',
-    );
+const dist = check > 0 && process.argv[check + 1] ? dirname(process.argv[check + 1]) : dirname(target);
+if (check <= 0) mkdirSync(dist, { recursive: true });
+for (const [name, text] of Object.entries(fresh)) {
+  if (check <= 0) {
+    writeFileSync(join(dist, name), text);
+    console.log(`dist/${name}: ${text.length} bytes`);
+  } else if (text !== readFileSync(join(dist, name), "utf8")) {
+    console.error(`web/dist/${name} is not what web/src makes: run "npm ci --ignore-scripts && npm run build" in web/`);
     process.exit(1);
   }
-} else {
-  mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(target, fresh);
-  console.log(`dist/report.html: ${fresh.length} bytes`);
 }

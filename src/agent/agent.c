@@ -15,19 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/parts.h"
+#include "agent/loop.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/now.h"
 #include "gather/place.h"
 
 /* ---- how it stands --------------------------------------------------------------------------- */
-
-struct sums {
-	uint64_t made, dropped, lost, stored, repeated, refused, bytes, limit, messages;
-	uint64_t left; /* messages in spools of others that were taken over */
-	bool full;
-};
 
 static void key_u64(struct rama_json *j, const char *key, uint64_t v)
 {
@@ -47,7 +41,8 @@ static void add_segments(struct rama_agent *a)
 	}
 }
 
-static void put_job(struct rama_agent_drain_job *job, struct rama_json *j, struct sums *s)
+static void put_job(struct rama_agent_drain_job *job, struct rama_json *j,
+		    struct rama_agent_sums *s)
 {
 	uint64_t made = job->made + job->now.made, dropped = job->dropped + job->now.dropped;
 	uint64_t taken = job->taken + job->now.taken, lost, waiting;
@@ -68,7 +63,7 @@ static void put_job(struct rama_agent_drain_job *job, struct rama_json *j, struc
 	rama_json_close(j, '}');
 }
 
-static void add_post(struct rama_agent_post *p, struct sums *s)
+static void add_post(struct rama_agent_post *p, struct rama_agent_sums *s)
 {
 	struct rama_agent_post_state st;
 
@@ -81,6 +76,7 @@ static void add_post(struct rama_agent_post *p, struct sums *s)
 	s->limit += st.spool.limit;
 	s->messages += st.spool.messages;
 	s->full = s->full || st.spool.full;
+	s->failing = s->failing || st.failing;
 }
 
 /* what others left waits in their spools, and none of it was seen here */
@@ -92,7 +88,7 @@ static uint64_t add_left(struct rama_agent_post *p)
 	return st.spool.messages;
 }
 
-static void add_posts(struct rama_agent *a, struct sums *s)
+static void add_posts(struct rama_agent *a, struct rama_agent_sums *s)
 {
 	s->lost = a->past_lost;
 	s->stored = a->past_stored;
@@ -107,7 +103,7 @@ static void add_posts(struct rama_agent *a, struct sums *s)
 			add_post(a->user[i]->post, s);
 }
 
-static void put_sums(struct rama_agent *a, struct rama_json *j, const struct sums *s)
+static void put_sums(struct rama_agent *a, struct rama_json *j, const struct rama_agent_sums *s)
 {
 	rama_json_key(j, "spool");
 	rama_json_open(j, '{');
@@ -140,7 +136,7 @@ static const char *sink_name(const struct rama_agent *a)
 
 static void put_all(struct rama_agent *a, struct rama_json *j)
 {
-	struct sums s = { .made = a->made, .dropped = a->dropped };
+	struct rama_agent_sums s = { .made = a->made, .dropped = a->dropped };
 
 	add_segments(a);
 	rama_json_open(j, '{');
@@ -157,8 +153,12 @@ static void put_all(struct rama_agent *a, struct rama_json *j)
 	for (size_t i = 0; i < a->n_jobs; i++)
 		put_job(a->job[i], j, &s);
 	rama_json_close(j, ']');
+	rama_agent_focus_tell(a, j);
 	add_posts(a, &s);
 	put_sums(a, j, &s);
+	s.jobs = a->n_jobs;
+	s.processes = a->n_segs;
+	a->sums = s;
 	rama_json_close(j, '}');
 }
 
@@ -284,6 +284,8 @@ static void on_second(uv_timer_t *timer)
 	}
 	rama_agent_again(a);
 	rama_agent_second(a);
+	rama_agent_moment_second(a);
+	rama_agent_focus_second(a);
 	take_sample(a);
 	rama_agent_finish_jobs(a);
 	rama_agent_users_second(a);
@@ -291,6 +293,8 @@ static void on_second(uv_timer_t *timer)
 	if (job_has_ended(a))
 		uv_stop(&a->loop);
 	write_status(a, &e);
+	if (a->o.metrics != NULL && rama_agent_metrics_second(&a->metrics, &e) != 0)
+		rama_agent_say(a, "metrics: %s", e.text);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -345,7 +349,7 @@ static void wait_for_sink(struct rama_agent *a)
 	int64_t limit = rama_now_ms() + (a->o.job != NULL ? END_WAIT_JOB : END_WAIT);
 
 	while (!all_idle(a) && rama_now_ms() < limit)
-		usleep(5000);
+		usleep(1000);
 }
 
 static void close_handles(uv_handle_t *h, void *arg)
@@ -377,8 +381,10 @@ static void stop(struct rama_agent *a)
 		rama_agent_drop_job(a, a->n_jobs - 1);
 	rama_agent_users_close(a, 0);
 	rama_agent_left_close(&a->left);
+	rama_bus_talk_close(a->talk);
 	if (a->post != NULL)
 		rama_agent_post_close(a->post, 0);
+	rama_agent_metrics_close(&a->metrics);
 	uv_walk(&a->loop, close_handles, NULL);
 	uv_run(&a->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&a->loop);
@@ -479,10 +485,16 @@ static int start(struct rama_agent *a, struct rama_err *e)
 	many_files();
 	if (rc == 0)
 		rc = open_post(a, e);
+	if (rc == 0)
+		rc = rama_agent_focus_start(a, e);
 	if (rc == 0 && a->o.samples)
 		rc = rama_agent_sampler_create(&a->sampler, a->o.root, e);
 	if (rc == 0)
 		rc = start_loop(a, e);
+	if (rc == 0 && a->o.metrics != NULL)
+		rc = rama_agent_metrics_open(&a->metrics, &a->loop, a->o.metrics, &a->sums, e);
+	if (rc == 0 && a->metrics.listens)
+		rama_agent_say(a, "metrics at port %d", a->metrics.port);
 	if (rc == 0)
 		rc = rama_agent_watch(a, e);
 	if (rc == 0)
@@ -507,6 +519,8 @@ int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
 	a->o = *o;
 	a->spool_lock = -1;
 	a->left.o = &a->o;
+	rama_agent_focus_init(&a->focus, &(struct rama_agent_focus_limits){
+						 o->focus_calls, o->focus_ratio, o->focus_rounds });
 	rc = start(a, e);
 	if (rc == 0)
 		uv_run(&a->loop, UV_RUN_DEFAULT);
@@ -519,6 +533,8 @@ int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
 	rama_map_fini(&a->by_id);
 	rama_map_fini(&a->dir_by);
 	rama_agent_odd_fini(a);
+	rama_agent_focus_fini(&a->focus);
+	rama_agent_focus_others_fini(&a->others);
 	free(a->seg);
 	free(a->job);
 	if (a->spool_lock >= 0)

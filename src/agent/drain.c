@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/siphash.h"
-#include "look/parts.h"
+#include "look/known.h"
 #include "table/fn.h"
 #include "table/layers.h"
 
@@ -132,6 +132,8 @@ static void describe(struct rama_wire_what *w, uint32_t layer, uint32_t kind, ui
 		 layer < RAMA_SEG_EVENT_LAYERS ? rama_tab_event_layer[layer].name : "unknown");
 	lower(w->op, sizeof(w->op), kind < RAMA_TAB_OPS ? op_name[kind] : "unknown");
 	snprintf(w->fn, sizeof(w->fn), "%s", *name != '\0' ? name : "unknown");
+	for (char *c = w->fn; *c != '\0'; c++) /* requests have names of two words */
+		*c = *c == ' ' ? '_' : *c;
 }
 
 /* The row of the block's table for this call; -1: the table is full. */
@@ -373,6 +375,8 @@ int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_se
 		return rama_err_no_memory(e);
 	}
 	__atomic_store_n(&s->map.control->reader, (uint32_t)getpid(), __ATOMIC_RELAXED);
+	/* from here on it is told of, and its end has to be told, too */
+	__atomic_fetch_add(&s->map.control->beat, 1, __ATOMIC_RELAXED);
 	*to = s;
 	return 0;
 }
@@ -381,6 +385,7 @@ void rama_agent_drain_close(struct rama_agent_drain_seg *s)
 {
 	if (s->map.control != NULL)
 		__atomic_store_n(&s->map.control->reader, 0, __ATOMIC_RELAXED);
+	rama_agent_moment_free(s->moment);
 	rama_seg_mapped_close(&s->map);
 	rama_map_fini(&s->names);
 	free(s->lane);

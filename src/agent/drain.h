@@ -49,6 +49,10 @@ struct rama_agent_drain_job {
 	uint64_t damaged;     /* events that could not be read, told as lost */
 	int64_t quiet_since;  /* ns, since when none is followed; 0: some are */
 	bool finishing, left; /* left: what remains of it is somebody else's */
+	/* a daemon or server that has written its log itself: the store gets it, too */
+	bool served;
+	/* the last moment told of some process; one was told in this second: moment.c */
+	bool moment, told_moment;
 };
 
 struct rama_agent_drain_lane {
@@ -91,9 +95,14 @@ struct rama_agent_drain_seg {
 		bool any;
 		uint64_t seqs[RAMA_SEG_KINDS];
 	} counted;
-	uint64_t round;	     /* in which it is looked at next */
-	unsigned idle;	     /* rounds in which nothing moved */
-	int64_t dead_at;     /* ns */
+	/* what its counters say of calls to the system: how many, and how long they took; of
+	 * servers and daemons: of what they did for others (focus_apply.c) */
+	uint64_t io_calls, io_ns;
+	struct rama_agent_moment *moment; /* what it is at; NULL: it did nothing yet */
+	bool focused;			  /* chosen */
+	uint64_t round;			  /* in which it is looked at next */
+	unsigned idle;			  /* rounds in which nothing moved */
+	int64_t dead_at;		  /* ns */
 	int64_t replaced_at; /* ns: since when it says that another program took its place */
 	int pidfd;	     /* the agent's */
 	void *poll;	     /* the agent's */
@@ -104,6 +113,7 @@ struct rama_agent_drain_seg {
 int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_seg **s,
 			  const char *path, uint32_t uid, struct rama_err *e);
 void rama_agent_drain_close(struct rama_agent_drain_seg *s);
+void rama_agent_moment_free(struct rama_agent_moment *m); /* moment.c */
 /* joins a job, or another one than before; gives it a rank */
 void rama_agent_drain_join(struct rama_agent_drain_seg *s, struct rama_agent_drain_job *job);
 /* Which rank is it now? true: another one than before. */

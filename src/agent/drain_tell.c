@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/drain.h"
-#include "look/parts.h"
+#include "look/known.h"
 
 #define TOLD_EVERY 5000000000ll /* ns: counts of a process are told no more often */
 #define TOLD_LEAST \
@@ -185,6 +185,22 @@ static bool total_of(struct rama_wire_msg_gain *g, unsigned layer, const struct 
 	return g->reads > 0 || g->writes > 0 || g->metas > 0;
 }
 
+/* The layers next to the system, which no other is counted in. */
+static void sum_up(struct rama_agent_drain_seg *s, const struct rama_look_io io[RAMA_LOOK_LAYERS])
+{
+	static const unsigned layers[] = { RAMA_SEG_KIND_POSIX, RAMA_SEG_KIND_STDIO };
+	int64_t calls = 0, ns = 0;
+
+	for (unsigned i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
+		const struct rama_look_io *l = &io[layers[i]];
+
+		calls += l->reads + l->writes + l->metas;
+		ns += as_ns(l->read_time) + as_ns(l->write_time) + as_ns(l->meta_time);
+	}
+	s->io_calls = calls > 0 ? (uint64_t)calls : 0;
+	s->io_ns = ns > 0 ? (uint64_t)ns : 0;
+}
+
 /* What they stand at, not what they gained since we looked last: an agent before us may have
  * told that, or died before. */
 int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
@@ -199,6 +215,7 @@ int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_s
 	if (!has_changed(s))
 		return 0;
 	add_up(s, now);
+	sum_up(s, now);
 	for (unsigned i = 0; i < RAMA_LOOK_LAYERS; i++)
 		n += total_of(&total[n], i, &now[i]);
 	if (n > 0) {

@@ -15,7 +15,7 @@
 #include "config/logname.h"
 #include "gather/pack.h"
 #include "gather/place.h"
-#include "agent/parts.h"
+#include "agent/loop.h"
 
 #define QUIET \
 	2000000000ll /* ns: so long a job may be without a process before it counts as ended */
@@ -29,6 +29,7 @@ struct work {
 	struct rama_gather_list segs;
 	char dir[PATH_MAX], logs[PATH_MAX], path[PATH_MAX];
 	uint32_t uid;
+	bool served; /* its process has written a log, too: this one is for the store alone */
 	int lock;
 	unsigned char *bytes; /* the log */
 	size_t len;
@@ -129,7 +130,7 @@ static void make_log(uv_work_t *request)
 {
 	struct work *w = request->data;
 	struct rama_gather_options opt = {
-		.reduce = true, .incomplete = true, .jobid = -1, .problem = ignore
+		.reduce = true, .incomplete = !w->served, .jobid = -1, .problem = ignore
 	};
 	struct rama_gather_result result = { 0 };
 	int rc;
@@ -211,7 +212,11 @@ static void log_made(uv_work_t *request, int status)
 	} else if (send_log(w, &e) != 0) {
 		unlink(w->path); /* the same again when there is room */
 	} else {
-		rama_agent_say(w->agent, "%s: its processes are gone; log %s", w->dir, w->path);
+		if (w->served)
+			unlink(w->path);
+		else
+			rama_agent_say(w->agent, "%s: its processes are gone; log %s", w->dir,
+				       w->path);
 		remove_segments(w);
 	}
 	free_work(w);
@@ -251,9 +256,13 @@ static const char *logs_of(struct rama_agent *a, uint32_t uid)
 
 static void begin(struct rama_agent *a, struct rama_agent_drain_job *j, struct work *w)
 {
-	*w = (struct work){
-		.agent = a, .job = j, .segs = w->segs, .uid = j->uid, .lock = -1, .id = w->id
-	};
+	*w = (struct work){ .agent = a,
+			    .job = j,
+			    .segs = w->segs,
+			    .uid = j->uid,
+			    .lock = -1,
+			    .id = w->id,
+			    .served = j->served };
 	snprintf(w->dir, sizeof(w->dir), "%s", j->dir);
 	snprintf(w->logs, sizeof(w->logs), "%s", logs_of(a, j->uid));
 	memcpy(w->user, j->user, sizeof(w->user));
@@ -270,6 +279,23 @@ static void begin(struct rama_agent *a, struct rama_agent_drain_job *j, struct w
 	a->working++;
 }
 
+/* as that user */
+void rama_agent_finish_place(const char *dir, uint32_t uid)
+{
+	struct rama_gather_list segs;
+	struct rama_err e;
+	int lock;
+
+	if (rama_gather_find(&segs, dir, &e) != 0)
+		return;
+	lock = segs.n == 0 ? rama_gather_place_lock(dir) : -1;
+	if (lock >= 0) {
+		rama_gather_place_clear(dir, uid);
+		close(lock);
+	}
+	rama_gather_list_fini(&segs);
+}
+
 static void finish(struct rama_agent *a, struct rama_agent_drain_job *j)
 {
 	struct work *w = calloc(1, sizeof(*w));
@@ -282,6 +308,8 @@ static void finish(struct rama_agent *a, struct rama_agent_drain_job *j)
 	rama_agent_as(a, j->uid);
 	if (rama_gather_find(&w->segs, j->dir, &e) != 0)
 		w->segs.n = 0;
+	else if (w->segs.n == 0) /* who held its lock when the last one went has ended */
+		rama_agent_finish_place(j->dir, j->uid);
 	rama_agent_as_self(a);
 	if (w->segs.n > 0 && all_read(a, w))
 		begin(a, j, w);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
-#include "agent/parts.h"
+#include "agent/loop.h"
 
 #define PATIENCE 10000 /* ms that --drain waits for a sink that cannot be reached */
 #define OTHERS 40000   /* ms that it waits for others who have a spool */

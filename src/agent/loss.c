@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/post_parts.h"
+#include "agent/loss.h"
 
 #define JOBS 128 /* more go into one row without a name */
 #define WHY 64

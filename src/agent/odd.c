@@ -8,7 +8,7 @@
 
 #include "base/grow.h"
 #include "base/siphash.h"
-#include "agent/parts.h"
+#include "agent/loop.h"
 
 /* of one user, in an agent of the system */
 static const size_t most[RAMA_AGENT_SHARES] = {
@@ -43,12 +43,12 @@ bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_agent_share_ki
 		return false;
 	if (s->used[what] < most[what])
 		return true;
-	if (!s->told && what != RAMA_AGENT_SHARE_WORDS)
-		rama_agent_say(
-			a,
-			"user %u has more directories and files of segments than are looked at; "
-			"the others wait until some are gone",
-			(unsigned)uid);
+	if (what == RAMA_AGENT_SHARE_WORDS || s->told)
+		return false; /* that there are too many words is not said in one more */
+	rama_agent_say(a,
+		       "user %u has more directories and files of segments than are looked at; "
+		       "the others wait until some are gone",
+		       (unsigned)uid);
 	s->told = true;
 	return false;
 }

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/post_parts.h"
+#include "agent/loss.h"
 #include "base/grow.h"
 #include "base/now.h"
 #include "base/siphash.h"
@@ -587,6 +587,11 @@ bool rama_agent_post_failing(struct rama_agent_post *p)
 	failing = p->failing;
 	pthread_mutex_unlock(&p->mutex);
 	return failing;
+}
+
+const char *rama_agent_post_name(const struct rama_agent_post *p)
+{
+	return p->agent;
 }
 
 void rama_agent_post_state(struct rama_agent_post *p, struct rama_agent_post_state *st)

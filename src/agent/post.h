@@ -32,6 +32,8 @@ bool rama_agent_post_remove(struct rama_agent_post *p);
 /* Waits so long for the sink to commit what is in the spool (which stays there if it does not),
  * then ends. */
 void rama_agent_post_close(struct rama_agent_post *p, unsigned wait_ms);
+/* the agent, as sinks know it */
+const char *rama_agent_post_name(const struct rama_agent_post *p);
 /* Does it have nothing to do any more? */
 bool rama_agent_post_idle(struct rama_agent_post *p);
 /* the sink could not be reached the last time */

@@ -12,7 +12,7 @@
 
 #include "base/grow.h"
 #include "gather/gather.h"
-#include "agent/parts.h"
+#include "agent/loop.h"
 
 #define SECOND 1000000000ll
 #define UNREADY_MOST (2 * SECOND) /* a file that is being made is complete by then */
@@ -131,6 +131,8 @@ static void switch_events(struct rama_agent *a, struct rama_agent_drain_seg *s)
 				 __ATOMIC_RELAXED);
 	else if (a->o.events == RAMA_AGENT_EVENTS_OFF)
 		__atomic_store_n(&s->map.control->live, 0, __ATOMIC_RELAXED);
+	if (a->o.events != RAMA_AGENT_EVENTS_ASKED)
+		__atomic_store_n(&s->map.control->live_until, 0, __ATOMIC_RELAXED);
 }
 
 static struct rama_look_find_id id_of(const struct rama_agent_drain_seg *s)
@@ -197,6 +199,7 @@ static void follow(struct rama_agent *a, struct rama_agent_drain_seg *s,
 	rama_agent_drain_join(s, job);
 	settle_losses(s);
 	switch_events(a, s);
+	rama_agent_focus_follow(a, s);
 	follow_process(a, s);
 	rama_agent_drain_tell(&a->drain, s, false, &e);
 	a->pause = a->o.interval;
@@ -346,6 +349,7 @@ void rama_agent_leave(struct rama_agent *a, size_t i)
 	if (s->job->segments == 0)
 		s->job->quiet_since = a->drain.mono;
 	stop_poll(s);
+	rama_agent_focus_leave(a, s);
 	rama_agent_drain_close(s);
 }
 
@@ -361,8 +365,8 @@ static void remove_logged(struct rama_agent *a, const struct rama_agent_drain_se
 	dir_of(dir, sizeof(dir), s->path);
 	rama_agent_as(a, s->job->uid);
 	unlink(s->path);
-	if (a->o.job == NULL)
-		rmdir(dir);
+	if (a->o.job == NULL && rmdir(dir) != 0)
+		rama_agent_finish_place(dir, s->job->uid);
 	rama_agent_as_self(a);
 }
 
@@ -381,7 +385,12 @@ static bool finish_seg(struct rama_agent *a, size_t i)
 	s->phase = RAMA_AGENT_DRAIN_TOLD;
 	__atomic_store_n(&s->map.control->read, 1, __ATOMIC_RELEASE);
 	if (fstat(s->map.fd, &st) != 0 || st.st_nlink > 0) {
-		if ((__atomic_load_n(&s->id->flags, __ATOMIC_RELAXED) & RAMA_SEG_LOGGED) != 0) {
+		uint32_t flags = __atomic_load_n(&s->id->flags, __ATOMIC_RELAXED);
+
+		/* what it did for others is wanted where those are: finish.c sends it there */
+		s->job->served = (flags & (RAMA_SEG_FILE_SERVER | RAMA_SEG_FUSE_DAEMON)) != 0 &&
+				 rama_seg_chunks(&s->map.seg) > 0 && (flags & RAMA_SEG_LOGGED) != 0;
+		if ((flags & RAMA_SEG_LOGGED) != 0 && !s->job->served) {
 			remove_logged(a, s);
 		} else {
 			o = rama_agent_odd_add(a, &id, s->path, s->job->uid);
@@ -461,10 +470,20 @@ bool rama_agent_round(struct rama_agent *a)
 	return moved;
 }
 
-/* exec was called and did not come back: another program is there now */
+/* Has it ended while its process goes on? exec was called and did not come back: another program
+ * is there now; or it was detached, and its log is written. */
+static bool is_over(const struct rama_agent_drain_seg *s)
+{
+	uint32_t phase = __atomic_load_n(&s->state->phase, __ATOMIC_ACQUIRE);
+
+	return phase == RAMA_SEG_REPLACED ||
+	       (phase == RAMA_SEG_DONE &&
+		(__atomic_load_n(&s->id->flags, __ATOMIC_ACQUIRE) & RAMA_SEG_LOGGED) != 0);
+}
+
 static void see_replaced(struct rama_agent *a, struct rama_agent_drain_seg *s)
 {
-	if (__atomic_load_n(&s->state->phase, __ATOMIC_ACQUIRE) != RAMA_SEG_REPLACED) {
+	if (!is_over(s)) {
 		s->replaced_at = 0;
 	} else if (s->replaced_at == 0) {
 		s->replaced_at = a->drain.mono;
@@ -483,6 +502,7 @@ void rama_agent_second(struct rama_agent *a)
 		if (s->phase != RAMA_AGENT_DRAIN_RUNNING)
 			continue;
 		__atomic_fetch_add(&s->map.control->beat, 1, __ATOMIC_RELAXED);
+		rama_agent_focus_end_lent(s->map.control);
 		if (rama_agent_drain_count(&a->drain, s, &e) == 0)
 			rama_agent_drain_tell(&a->drain, s, false, &e);
 		see_replaced(a, s);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "agent/parts.h"
+#include "agent/loop.h"
 
 #define IDLE_MOST 60000000000ll /* ns without a job, after which a user's way out is closed */
 #define CLOSE_MS 2000
@@ -173,6 +173,9 @@ static void close_user(struct rama_agent *a, size_t i, unsigned wait_ms)
 
 void rama_agent_users_second(struct rama_agent *a)
 {
+	/* an agent that was killed may have left some to one that finds no process any more */
+	if (a->post != NULL)
+		rama_agent_post_tell_losses(a->post);
 	for (size_t i = 0; i < a->n_jobs; i++)
 		for (size_t k = 0; k < a->n_users; k++)
 			if (a->user[k]->uid == a->job[i]->uid)

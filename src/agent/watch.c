@@ -11,7 +11,7 @@
 
 #include "base/grow.h"
 #include "gather/place.h"
-#include "agent/parts.h"
+#include "agent/loop.h"
 
 /* ---- one directory --------------------------------------------------------------------------- */
 

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "attach/borrow.h"
+#include "attach/loaded.h"
+#include "attach/mapped.h"
 #include "attach/symbols.h"
 #include "base/program.h"
 
@@ -25,9 +27,9 @@ struct target {
 	uint32_t uid[3]; /* real, effective, saved */
 	bool confined, ignores_faults;
 	uint64_t libc; /* where it begins; 0: there is none */
-	char libc_path[PATH_MAX];
+	char libc_path[RAMA_ATTACH_MAPPED_PATH];
 	uint64_t ours; /* where our library begins; 0: it is not there */
-	char our_path[PATH_MAX];
+	char our_path[RAMA_ATTACH_MAPPED_PATH];
 };
 
 static FILE *open_proc(pid_t pid, const char *name)
@@ -80,24 +82,23 @@ static int read_maps(struct target *t, struct rama_err *e)
 	size_t room = 0;
 
 	if (f == NULL)
-		return rama_err_set(e, RAMA_EUSAGE, "process %d: %s", (int)t->pid, strerror(errno));
+		return rama_err_set(e, RAMA_EUSAGE,
+				    "process %d: the system does not let it be looked at (%s); as "
+				    "root, or with CAP_SYS_PTRACE, it does where the process was "
+				    "started",
+				    (int)t->pid, strerror(errno));
 	while (getline(&line, &room, f) > 0) {
-		unsigned long long from, offset;
-		int at = 0;
-		char *path;
+		struct rama_attach_mapped m;
 
-		if (sscanf(line, "%llx-%*x %*s %llx %*s %*s %n", &from, &offset, &at) < 2 ||
-		    at == 0 || line[at] != '/')
+		if (!rama_attach_mapped_read(&m, line))
 			continue;
-		path = line + at;
-		path[strcspn(path, "\n")] = '\0';
-		if (offset == 0 && t->libc == 0 && is_named(path, "libc.so.6")) {
-			t->libc = from;
-			snprintf(t->libc_path, sizeof(t->libc_path), "%s", path);
+		if (t->libc == 0 && is_named(m.path, "libc.so.6")) {
+			t->libc = m.from;
+			rama_attach_mapped_path(&m, t->pid, t->libc_path);
 		}
-		if (offset == 0 && t->ours == 0 && is_named(path, "libiorama.so")) {
-			t->ours = from;
-			snprintf(t->our_path, sizeof(t->our_path), "%s", path);
+		if (t->ours == 0 && is_named(m.path, "libiorama.so")) {
+			t->ours = m.from;
+			rama_attach_mapped_path(&m, t->pid, t->our_path);
 		}
 	}
 	free(line);
@@ -157,18 +158,12 @@ static int check(struct target *t, struct rama_err *e)
 
 /* ---- names of it that we can open ------------------------------------------------------------ */
 
-/* A file as the process sees it: it may have another root. */
-static void seen_by(const struct target *t, const char *path, char to[PATH_MAX + 64])
-{
-	snprintf(to, PATH_MAX + 64, "/proc/%d/root%s", (int)t->pid, path);
-}
-
 static int same_file(const struct target *t, const char *library, struct rama_err *e)
 {
 	char path[PATH_MAX + 64];
 	struct stat a, b;
 
-	seen_by(t, library, path);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)t->pid, library);
 	if (stat(library, &a) != 0)
 		return rama_err_set(e, RAMA_EIO, "%s: %s", library, strerror(errno));
 	if (stat(path, &b) != 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
@@ -188,17 +183,25 @@ static int find_base(struct target *t, struct rama_err *e)
 	return rc;
 }
 
+/* In its file, or where it was loaded if that file is another by now and may not be opened. */
+static int find_symbol(pid_t pid, uint64_t base, const char *path, const char *name,
+		       uint64_t *offset, struct rama_err *e)
+{
+	int rc = rama_attach_symbol(path, name, offset, e);
+
+	return rc == RAMA_EIO ? rama_attach_loaded_symbol(pid, base, name, offset, e) : rc;
+}
+
 /* ---- attach, detach -------------------------------------------------------------------------- */
 
 static int load(struct target *t, struct rama_attach_borrow *b, const char *library,
 		struct rama_err *e)
 {
-	char path[PATH_MAX + 64];
 	uint64_t offset, name, handle;
-	int rc;
+	int rc = find_symbol(t->pid, t->libc, t->libc_path, "dlopen", &offset, e);
 
-	seen_by(t, t->libc_path, path);
-	rc = rama_attach_symbol(path, "dlopen", &offset, e);
+	if (rc == RAMA_EIO)
+		return rc;
 	if (rc != 0)
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "process %d has a C library without dlopen (glibc before 2.34)",
@@ -216,12 +219,9 @@ static int load(struct target *t, struct rama_attach_borrow *b, const char *libr
 static int call_ours(struct target *t, struct rama_attach_borrow *b, const char *function,
 		     uint64_t argument, uint64_t *result, struct rama_err *e)
 {
-	char path[PATH_MAX + 64];
 	uint64_t offset;
-	int rc;
+	int rc = find_symbol(t->pid, t->ours, t->our_path, function, &offset, e);
 
-	seen_by(t, t->our_path, path);
-	rc = rama_attach_symbol(path, function, &offset, e);
 	return rc != 0 ? rc : rama_attach_borrow_call(b, t->ours + offset, argument, 0, result, e);
 }
 
@@ -307,5 +307,48 @@ int rama_attach_end(pid_t pid, const struct rama_attach_options *o, struct rama_
 	else if (rc == 0 && log != 0)
 		rama_attach_borrow_text(&b, log, done->log, sizeof(done->log));
 	done->borrowed = rama_attach_borrow_end(&b);
+	return rc;
+}
+
+int rama_attach_call(pid_t pid, unsigned patience, const char *function, const void *bytes,
+		     size_t n, uint64_t *result, struct rama_err *e)
+{
+	struct target t = { .pid = pid };
+	struct rama_attach_borrow b;
+	uint64_t at = 0;
+	int rc = check(&t, e);
+
+	if (rc == 0 && t.ours == 0)
+		rc = rama_err_set(e, RAMA_EUSAGE, "process %d is not attached", (int)pid);
+	if (rc == 0)
+		rc = rama_attach_borrow_begin(&b, pid, patience, e);
+	if (rc != 0)
+		return rc;
+	if (bytes != NULL) {
+		at = rama_attach_borrow_put(&b, bytes, n);
+		rc = at != 0 ? 0
+			     : rama_err_set(e, RAMA_EIO, "process %d: no room on its stack",
+					    (int)pid);
+	}
+	if (rc == 0)
+		rc = call_ours(&t, &b, function, at, result, e);
+	rama_attach_borrow_end(&b);
+	return rc;
+}
+
+int rama_attach_data(pid_t pid, const char *name, uint64_t *at, struct rama_err *e)
+{
+	struct target t = { .pid = pid };
+	uint64_t offset = 0;
+	int rc = check(&t, e);
+
+	if (rc == 0 && t.ours == 0)
+		rc = rama_err_set(e, RAMA_EUSAGE, "process %d is not attached", (int)pid);
+	if (rc != 0)
+		return rc;
+	rc = rama_attach_symbol_data(t.our_path, name, &offset, e);
+	if (rc == RAMA_EIO)
+		rc = rama_attach_loaded_symbol(pid, t.ours, name, &offset, e);
+	*at = t.ours + offset;
 	return rc;
 }

@@ -23,10 +23,12 @@ struct rama_attach_options {
 };
 
 struct rama_attach_done {
-	unsigned slots;		    /* places that call our functions now */
-	double borrowed;	    /* seconds that its thread was away */
-	pid_t thread;		    /* which one */
-	char log[RAMA_ATTACH_PATH]; /* of a detach: the log that was written; "": none */
+	unsigned slots;	 /* places that call our functions now */
+	double borrowed; /* seconds that its thread was away */
+	pid_t thread;	 /* which one */
+	/* of a detach: the log that was written, or of a process that leaves it to others to make
+	 * one its segment and, in a second line, where the log goes; "": none */
+	char log[2 * RAMA_ATTACH_PATH];
 };
 
 /* Both: RAMA_EUSAGE it is refused (not there, not allowed, not of a kind that can be observed,
@@ -35,5 +37,13 @@ int rama_attach(pid_t pid, const struct rama_attach_options *o, struct rama_atta
 		struct rama_err *e);
 int rama_attach_end(pid_t pid, const struct rama_attach_options *o, struct rama_attach_done *done,
 		    struct rama_err *e);
+
+/* One function of our library in a process that is attached, with a copy of these bytes (NULL:
+ * none) as its argument. */
+int rama_attach_call(pid_t pid, unsigned patience, const char *function, const void *bytes,
+		     size_t n, uint64_t *result, struct rama_err *e);
+
+/* Where data lies that our library exports, in a process that is attached; no thread is touched. */
+int rama_attach_data(pid_t pid, const char *name, uint64_t *at, struct rama_err *e);
 
 #endif

@@ -90,6 +90,7 @@ static int send(struct rama_attach_borrow *b, uint64_t function, uint64_t one, u
 	r.rdi = one;
 	r.rsi = two;
 	r.rsp = sp;
+	b->back = sp + sizeof(nowhere);
 	r.rbp = 0;
 	r.rax = 0;
 	r.eflags &= ~(uint64_t)0x400; /* direction */
@@ -101,7 +102,8 @@ static bool is_back(struct rama_attach_borrow *b, uint64_t *result)
 {
 	struct user_regs_struct r;
 
-	if (ptrace(PTRACE_GETREGS, b->tid, NULL, &r) != 0 || r.rip != 0)
+	/* with another stack it has called what is nowhere, and has not come back */
+	if (ptrace(PTRACE_GETREGS, b->tid, NULL, &r) != 0 || r.rip != 0 || r.rsp != b->back)
 		return false;
 	*result = r.rax;
 	return true;
@@ -189,8 +191,7 @@ static pid_t choose(pid_t pid)
 
 /* ---- stopping -------------------------------------------------------------------------------- */
 
-/* Its next stop; false: it is gone, or there is none in time. */
-static bool next_stop(pid_t tid, int *status, unsigned ms)
+bool rama_attach_borrow_stopped(pid_t tid, int *status, unsigned ms)
 {
 	const struct timespec rest = { .tv_nsec = 20000 };
 	int64_t end = rama_now_ms() + ms;
@@ -220,7 +221,8 @@ static bool stop(struct rama_attach_borrow *b, int *error)
 		sigprocmask(SIG_SETMASK, &b->ours, NULL);
 		return false;
 	}
-	if (ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL) == 0 && next_stop(b->tid, &status, 2000) &&
+	if (ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL) == 0 &&
+	    rama_attach_borrow_stopped(b->tid, &status, 2000) &&
 	    status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP &&
 	    rank_of(b->pid, b->tid) >= 0 && save(b) == 0)
 		return true;
@@ -312,7 +314,7 @@ int rama_attach_borrow_call(struct rama_attach_borrow *b, uint64_t function, uin
 		return rama_err_set(e, RAMA_EIO, "process %d: %s", (int)b->pid, strerror(errno));
 	for (;;) {
 		if (ptrace(PTRACE_CONT, b->tid, NULL, NULL) != 0 ||
-		    !next_stop(b->tid, &status, CALL_LIMIT))
+		    !rama_attach_borrow_stopped(b->tid, &status, CALL_LIMIT))
 			return rama_err_set(e, RAMA_EIO, "process %d: its thread did not come back",
 					    (int)b->pid);
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSEGV)

@@ -16,6 +16,7 @@ struct rama_attach_borrow {
 	int64_t began;	       /* ns */
 	int memory;	       /* /proc/PID/mem */
 	uint64_t stack;	       /* what lies below is free */
+	uint64_t back;	       /* where its stack ends when it comes back from a call */
 	void *saved;	       /* its registers */
 	uint64_t mask, called; /* signals it had blocked; calls made */
 	sigset_t ours;	       /* those that we had: nobody ends us while we have it */
@@ -33,6 +34,8 @@ int rama_attach_borrow_call(struct rama_attach_borrow *b, uint64_t function, uin
 			    uint64_t two, uint64_t *result, struct rama_err *e);
 /* a text at an address of it, cut off at `room` */
 void rama_attach_borrow_text(struct rama_attach_borrow *b, uint64_t at, char *to, size_t room);
+/* The next stop of a thread that is traced; false: it is gone, or there is none in time. */
+bool rama_attach_borrow_stopped(pid_t tid, int *status, unsigned ms);
 /* It goes on as before. Seconds that it was away. */
 double rama_attach_borrow_end(struct rama_attach_borrow *b);
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/form/text.h"
+
 static const struct {
 	const char *text;
 	int status;
@@ -14,6 +16,7 @@ static const struct {
 #undef E
 };
 
+/* Names in it come from files and other users: on a terminal they must not do anything. */
 int rama_err_set(struct rama_err *e, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -24,6 +27,7 @@ int rama_err_set(struct rama_err *e, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
+	rama_text_tame(e->text);
 	return code;
 }
 
@@ -42,6 +46,7 @@ int rama_err_prefix(struct rama_err *e, const char *fmt, ...)
 	if (n >= 0 && (size_t)n + 3 < sizeof(e->text))
 		snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %.*s",
 			 (int)(sizeof(e->text) - (size_t)n - 3), text);
+	rama_text_tame(e->text);
 	return e->code;
 }
 

@@ -107,7 +107,8 @@ static bool look_at_file(struct rama_program *to, int fd, const char *path, char
 	rama_elf_look(&elf, &bytes, path);
 	to->why = elf.why;
 	memcpy(to->first, elf.first, sizeof(elf.first));
-	if (elf.is && elf.why != RAMA_UNSEEN_STATIC && gives_rights(fd))
+	to->rights = elf.is && gives_rights(fd);
+	if (to->rights && elf.why != RAMA_UNSEEN_STATIC)
 		to->why = RAMA_UNSEEN_RIGHTS;
 	return false;
 }

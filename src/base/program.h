@@ -14,7 +14,8 @@
 #define RAMA_PROGRAM_PATH 4096
 
 struct rama_program {
-	bool there; /* it could be read */
+	bool there;  /* it could be read */
+	bool rights; /* it gets others than its user has */
 	enum rama_unseen why;
 	char first[RAMA_ELF_NAME]; /* library that must come first; "": none */
 };
@@ -25,6 +26,14 @@ struct rama_program {
 static inline bool rama_program_stops(enum rama_unseen why)
 {
 	return why == RAMA_UNSEEN_LIBC || why == RAMA_UNSEEN_BITS || why == RAMA_UNSEEN_MACHINE;
+}
+
+/* Can it be followed from outside if it cannot be observed for this reason? It would not get
+ * its rights then. */
+static inline bool rama_program_follows(const struct rama_program *p, enum rama_unseen why)
+{
+	return !p->rights && (why == RAMA_UNSEEN_STATIC || why == RAMA_UNSEEN_LIBC ||
+			      why == RAMA_UNSEEN_BITS || why == RAMA_UNSEEN_CLEARED);
 }
 
 /* of the file `path`, relative to dirfd; "" is what dirfd itself stands for. What cannot be read

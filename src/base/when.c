@@ -21,6 +21,7 @@ struct unit {
 static const struct unit units[] = {
 	{ "ns", 1 },	 { "us", 1e3 }, { "ms", 1e6 },	 { "sec", 1e9 },   { "s", 1e9 },
 	{ "min", 60e9 }, { "m", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 }, { "w", 604800e9 },
+	{ "y", 31536000e9 }, /* 365 days */
 };
 
 /* a number without sign, exponent or words; NULL: none */

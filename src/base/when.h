@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 500ms, 30s, 10m (also min), 1.5h, 30d, 2w; a plain number is seconds; units may be added up:
- * 1h30m. false: it is none */
+/* 500ms, 30s, 10m (also min), 1.5h, 30d, 2w, 1y (365 days); a plain number is seconds; units may
+ * be added up: 1h30m. false: it is none */
 bool rama_when_span(const char *text, int64_t *ns);
 
 /* 2026-11-16, 2026-11-16 09:20, 2026-11-16T09:20:07.25, with Z or +01:00 at the end for another

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/now.h"
-#include "bus/sink_bus.h"
 #include "logfile/log.h"
 
 int rama_bus_collect_store_open(struct rama_bus_collect_store *s, struct rama_err *e)
@@ -339,7 +338,7 @@ int rama_bus_collect_check(struct rama_bus_collect_users *users, const char *sub
 			       ? 0
 			       : refuse(e, "samples of", m->sample.host, subject);
 	}
-	if (s.n != 4)
+	if (s.n != 4 || m->kind == RAMA_WIRE_MSG_FOCUS)
 		return refuse(e, "a message of kind", rama_wire_message_name(m->kind), subject);
 	rc = check_job(m, &s, subject, e);
 	if (rc == 0 && m->kind == RAMA_WIRE_MSG_LOG)

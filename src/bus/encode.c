@@ -7,7 +7,7 @@
 
 #include "base/form/csv.h"
 #include "base/json.h"
-#include "bus/encode_parts.h"
+#include "bus/encode_state.h"
 
 /* ---- our own dialect: every field of every event, named as the columns of the store ---------- */
 

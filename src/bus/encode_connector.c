@@ -6,7 +6,8 @@
 
 #include "base/form/csv.h"
 #include "base/json.h"
-#include "bus/encode_parts.h"
+#include "bus/encode_state.h"
+#include "table/layers.h"
 
 enum key {
 	K_END,
@@ -486,6 +487,37 @@ static int put_event(struct rama_bus_encoder *en, struct run *run,
 	return 0;
 }
 
+static enum rama_bus_enc_layer layer_of(const char *name)
+{
+	static const uint8_t row[RAMA_BUS_ENC_OTHER] = {
+#define LAYER(name) RAMA_TAB_LAYER_ROW_##name,
+		RAMA_BUS_ENC_LAYER_LIST(LAYER)
+#undef LAYER
+	};
+	/* those of daemons and servers have no words in other people's dialects */
+	_Static_assert((int)RAMA_BUS_ENC_OTHER == (int)RAMA_TAB_LAYER_ROW_FUSE,
+		       "every layer of an application is known");
+
+	for (unsigned k = 0; k < RAMA_BUS_ENC_OTHER; k++)
+		if (strcmp(rama_tab_event_layer[row[k]].name, name) == 0)
+			return k;
+	return RAMA_BUS_ENC_OTHER;
+}
+
+static enum rama_tab_opkind op_of(const char *name)
+{
+	static const char *const words[RAMA_TAB_OPS] = {
+#define OP(kind, counter) #kind,
+#include "table/ops.def"
+#undef OP
+	};
+
+	for (unsigned k = 0; k < RAMA_TAB_OPS; k++)
+		if (strcasecmp(words[k], name) == 0)
+			return k;
+	return RAMA_TAB_OP_NOTHING;
+}
+
 int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_enc_process *p,
 				 uint32_t from, struct rama_out *out, struct rama_err *e)
 {
@@ -496,8 +528,8 @@ int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_en
 	uint64_t lost = rama_bus_enc_lost(p);
 
 	for (uint32_t k = 0; k < b->n_whats; k++) {
-		layer[k] = rama_bus_enc_layer_of(b->what[k].layer);
-		op[k] = rama_bus_enc_op_of(b->what[k].op);
+		layer[k] = layer_of(b->what[k].layer);
+		op[k] = op_of(b->what[k].op);
 		if (layer[k] == RAMA_BUS_ENC_MPIIO)
 			memcpy(b->what[k].layer, "MPIIO", 6);
 	}

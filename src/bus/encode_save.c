@@ -3,7 +3,7 @@
  * it was. Parts, each with its length before it: messages as they came (processes, names),
  * lanes, running counters; a checksum in front of all. */
 #include "base/grow.h"
-#include "bus/encode_parts.h"
+#include "bus/encode_state.h"
 
 #include <stdlib.h>
 

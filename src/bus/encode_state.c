@@ -3,10 +3,9 @@
  * goes when processes have ended: at once what is large, the rest when there are many of them. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/grow.h"
-#include "bus/encode_parts.h"
+#include "bus/encode_state.h"
 #include "wire/coding.h"
 
 static int no_memory(struct rama_err *e)
@@ -296,31 +295,6 @@ struct rama_bus_enc_record *rama_bus_enc_record(struct rama_bus_enc_process *p,
 	p->record[p->n_records] = (struct rama_bus_enc_record){ .id = id, .layer = (uint8_t)layer };
 	*at = ++p->n_records;
 	return &p->record[p->n_records - 1];
-}
-
-enum rama_bus_enc_layer rama_bus_enc_layer_of(const char *name)
-{
-	static const char *const names[RAMA_BUS_ENC_OTHER] = { "POSIX", "STDIO", "MPI-IO",
-							       "H5F",	"H5D",	 "PNETCDF" };
-
-	for (unsigned k = 0; k < RAMA_BUS_ENC_OTHER; k++)
-		if (strcmp(names[k], name) == 0)
-			return k;
-	return RAMA_BUS_ENC_OTHER;
-}
-
-enum rama_tab_opkind rama_bus_enc_op_of(const char *name)
-{
-	static const char *const names[RAMA_TAB_OPS] = {
-#define OP(kind, counter) #kind,
-#include "table/ops.def"
-#undef OP
-	};
-
-	for (unsigned k = 0; k < RAMA_TAB_OPS; k++)
-		if (strcasecmp(names[k], name) == 0)
-			return k;
-	return RAMA_TAB_OP_NOTHING;
 }
 
 /* ---- letting go ------------------------------------------------------------------------------ */

@@ -193,3 +193,20 @@ void rama_bus_sink_rest(pthread_cond_t *moved, pthread_mutex_t *lock, int64_t ms
 	until.tv_nsec %= 1000000000;
 	pthread_cond_timedwait(moved, lock, &until);
 }
+
+void rama_bus_word(char *to, size_t room, const char *text, size_t n)
+{
+	size_t i = 0;
+
+	for (; i < n && i + 1 < room; i++) {
+		char c = text[i];
+
+		to[i] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+					(c >= '0' && c <= '9') || c == '-'
+				? c
+				: '_';
+	}
+	if (i == 0)
+		to[i++] = '_'; /* a word must not be empty */
+	to[i] = '\0';
+}

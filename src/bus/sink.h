@@ -88,6 +88,8 @@ int rama_bus_sink_number(const struct rama_bus_sink_spec *sp, const char *key, u
 const char *rama_bus_sink_shown(const char *urls, char *to, size_t room);
 /* Waits for the condition (of rama_now_ms' clock), or so long. */
 void rama_bus_sink_rest(pthread_cond_t *moved, pthread_mutex_t *lock, int64_t ms);
+/* n bytes of a text as one word of a subject: [A-Za-z0-9_-], others become '_' */
+void rama_bus_word(char *to, size_t room, const char *text, size_t n);
 /* one line to the journal */
 void rama_bus_sink_tell(const struct rama_bus_sink_options *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

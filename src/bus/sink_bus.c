@@ -12,23 +12,6 @@
 
 static int users; /* of the library, which has threads and timers of its own */
 
-void rama_bus_word(char *to, size_t room, const char *text, size_t n)
-{
-	size_t i = 0;
-
-	for (; i < n && i + 1 < room; i++) {
-		char c = text[i];
-
-		to[i] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-					(c >= '0' && c <= '9') || c == '-'
-				? c
-				: '_';
-	}
-	if (i == 0)
-		to[i++] = '_'; /* a word must not be empty */
-	to[i] = '\0';
-}
-
 int rama_bus_error(struct rama_err *e, natsStatus st, const char *what)
 {
 	natsStatus last = NATS_OK;

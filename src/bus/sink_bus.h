@@ -6,6 +6,7 @@
  *   iorama.probe.<from>.<agent>  is anybody reading?
  *   iorama-part.<from>.<agent>.<epoch>.<number>.<attempt>.<i>
  *   iorama-ack.<from>.<agent>    what collectors have committed, not kept: "<epoch> 5-9 11 !12 p3"
+ *   iorama-focus.<from>          what agents say to each other, not kept: talk.h
  *
  * <from> is the user whose agent it is, 0 for one of the system: so a server can be told who may
  * publish and hear what. An epoch is one opening of a sink, and nobody can guess it:
@@ -73,8 +74,6 @@ bool rama_bus_ready(struct rama_bus *b, bool *fresh, struct rama_err *e);
 int rama_bus_stream(struct rama_bus *b, struct rama_err *e);
 void rama_bus_close(struct rama_bus *b);
 
-/* n bytes of a text as one word of a subject: [A-Za-z0-9_-], others become '_' */
-void rama_bus_word(char *to, size_t room, const char *text, size_t n);
 int rama_bus_error(struct rama_err *e, natsStatus st, const char *what);
 /* a header as a number; `otherwise` if there is none */
 uint64_t rama_bus_header(natsMsg *m, const char *key, uint64_t otherwise);

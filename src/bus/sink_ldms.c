@@ -192,6 +192,9 @@ static void work(struct rama_bus_sink *s, const struct rama_bus_ldms *l)
 	void *x = NULL;
 	struct note *n;
 
+	/* a daemon in which it is off takes everything and says nothing */
+	rama_bus_sink_tell(&s->o, "ldms: messages go by %s: the daemon needs %s", l->how,
+			   l->message != NULL ? "msg_enable" : "stream_enable");
 	while ((n = next_note(s)) != NULL) {
 		int sent = n->len > 0 ? deliver(s, l, &x, n) : 1;
 

@@ -30,28 +30,33 @@ static void *open_one(const char *const *list, size_t n)
 	return lib;
 }
 
-/* the newest way to publish that there is and that was asked for */
+static bool find_stream(struct rama_bus_ldms *l)
+{
+	if (!look_up(l->handle, "ldmsd_stream_publish", &l->stream)) {
+		l->streams = open_one(stream_names, sizeof stream_names / sizeof *stream_names);
+		if (!look_up(l->streams, "ldmsd_stream_publish", &l->stream))
+			return false;
+	}
+	l->how = "ldmsd_stream_publish";
+	return true;
+}
+
+static bool find_message(struct rama_bus_ldms *l)
+{
+	if (look_up(l->handle, "ldms_msg_publish", &l->message))
+		l->how = "ldms_msg_publish";
+	else if (look_up(l->handle, "ldms_stream_publish", &l->message))
+		l->how = "ldms_stream_publish";
+	return l->how != NULL;
+}
+
+/* The way to publish that was asked for. If none was: the one that stores of LDMS read, where the
+ * library has it, whatever else it has. */
 static bool find_publish(struct rama_bus_ldms *l, const char *service)
 {
-	bool any = strcmp(service, "auto") == 0;
-
-	if ((any || strcmp(service, "msg") == 0) &&
-	    look_up(l->handle, "ldms_msg_publish", &l->message)) {
-		l->how = "ldms_msg_publish";
-	} else if ((any || strcmp(service, "msg") == 0) &&
-		   look_up(l->handle, "ldms_stream_publish", &l->message)) {
-		l->how = "ldms_stream_publish";
-	} else if (any || strcmp(service, "stream") == 0) {
-		if (look_up(l->handle, "ldmsd_stream_publish", &l->stream)) {
-			l->how = "ldmsd_stream_publish";
-		} else {
-			l->streams =
-				open_one(stream_names, sizeof stream_names / sizeof *stream_names);
-			if (look_up(l->streams, "ldmsd_stream_publish", &l->stream))
-				l->how = "ldmsd_stream_publish";
-		}
-	}
-	return l->how != NULL;
+	if (strcmp(service, "msg") == 0)
+		return find_message(l);
+	return find_stream(l) || (strcmp(service, "auto") == 0 && find_message(l));
 }
 
 int rama_bus_ldms_load(struct rama_bus_ldms *l, const char *path, const char *service,

@@ -172,21 +172,32 @@ static int64_t all_points(struct rama_cap_h5 *h, const struct rama_cap_h5_open *
 	return n >= 0 ? n : o->npoints;
 }
 
-static void ask_hyperslab(struct rama_cap_h5 *h, rama_cap_hid space, struct rama_core_h5d_access *a)
+/* Returns the number of elements; -1: it has to be asked for. No dimension has blocks of nothing,
+ * so those that are written to tell how many there are. */
+static int64_t ask_hyperslab(struct rama_cap_h5 *h, rama_cap_hid space,
+			     struct rama_core_h5d_access *a)
 {
 	uint64_t start[RAMA_CAP_H5_DIMS], stride[RAMA_CAP_H5_DIMS], count[RAMA_CAP_H5_DIMS],
 		block[RAMA_CAP_H5_DIMS];
-	int n;
+	bool endless = false; /* that it is without end only the library can tell */
+	int64_t all = 1;
+	unsigned n = 0;
 
 	a->select = RAMA_CORE_H5D_IRREGULAR;
 	if (ASK(h, H5Sis_regular_hyperslab, space) <= 0)
-		return;
-	n = ASK(h, H5Sget_simple_extent_ndims, space);
-	if (n <= 0 || n > RAMA_CAP_H5_DIMS ||
-	    ASK(h, H5Sget_regular_hyperslab, space, start, stride, count, block) < 0)
-		return;
+		return -1;
+	for (unsigned i = 0; i < RAMA_CAP_H5_DIMS; i++)
+		block[i] = 0;
+	if (ASK(h, H5Sget_regular_hyperslab, space, start, stride, count, block) < 0)
+		return -1;
+	for (; n < RAMA_CAP_H5_DIMS && block[n] > 0; n++)
+		endless = endless || __builtin_mul_overflow(all, block[n], &all) ||
+			  __builtin_mul_overflow(all, count[n], &all);
+	if (n == 0)
+		return -1;
 	a->select = RAMA_CORE_H5D_REGULAR;
-	rama_core_h5d_hyperslab(a, (unsigned)n, stride, count, block);
+	rama_core_h5d_hyperslab(a, n, stride, count, block);
+	return endless ? -1 : all;
 }
 
 int64_t rama_cap_h5_access(struct rama_cap_h5 *h, const struct rama_cap_h5_open *o,
@@ -199,15 +210,17 @@ int64_t rama_cap_h5_access(struct rama_cap_h5 *h, const struct rama_cap_h5_open 
 		file = mem;
 	else if (file <= SPACE_BY_PLIST)
 		return all_points(h, o);
-	n = ASK(h, H5Sget_select_npoints, file);
+	n = -1;
 	if (rama_cap_h5_hid(h, space[1]) == file) {
 		int type = ASK(h, H5Sget_select_type, file);
 
 		if (type == SELECT_POINTS)
 			a->select = RAMA_CORE_H5D_POINTS;
 		else if (type == SELECT_HYPERSLABS)
-			ask_hyperslab(h, file, a);
+			n = ask_hyperslab(h, file, a);
 	}
+	if (n < 0)
+		n = ASK(h, H5Sget_select_npoints, file);
 	return n > 0 ? n : 0;
 }
 

@@ -11,7 +11,10 @@
 #include <elf.h>
 #include <link.h>
 
+#include "capture/hooks/hooks.h"
+#include "capture/mpi/mpi.h"
 #include "capture/runtime.h"
+#include "config/text.h"
 #include "capture/wrap/wrap.h"
 
 #if defined(__x86_64__)
@@ -40,15 +43,34 @@ static struct {
 } us;
 bool rama_cap_attached;
 
+static int is_own(struct dl_phdr_info *info, size_t size, void *to)
+{
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    (uintptr_t)&us - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) <
+			    info->dlpi_phdr[i].p_memsz) {
+			*(const char **)to = info->dlpi_name;
+			return 1;
+		}
+	return 0;
+}
+
+/* dladdr() would look through all symbols as well. The name stays where it is: we are not
+ * unloaded. */
+const char *rama_cap_own_path(void)
+{
+	const char *path = NULL;
+
+	dl_iterate_phdr(is_own, &path);
+	return path ? path : "";
+}
+
 bool rama_cap_attach_is(void)
 {
-	Dl_info info;
-	const char *name;
+	const char *path = rama_cap_own_path(), *name = strrchr(path, '/');
 
-	if (!dladdr(&us, &info) || !info.dli_fname)
-		return false;
-	name = strrchr(info.dli_fname, '/');
-	return strcmp(name ? name + 1 : info.dli_fname, MARK) == 0;
+	return strcmp(name ? name + 1 : path, MARK) == 0;
 }
 
 const char *rama_cap_attach_variable(const char *name, size_t n)
@@ -271,7 +293,9 @@ RAMA_CAP_EXPORT int iorama_attach(const char *settings)
 	    !rama_cap_begin_attached())
 		return -1;
 	us.n = 0;
+	rama_cap_mpi_launched();
 	rama_cap_attached = true;
+	rama_cap_hooks_begin(); /* first: it knows whether this is a server */
 	dl_iterate_phdr(each, NULL);
 	return (int)us.n;
 }
@@ -310,14 +334,29 @@ static int one_back(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
-/* The log that was written, or NULL; (const char *)1: we were not there. */
+/* "SEGMENT\nDIRECTORY": where the log of all processes of the job is to go */
+static const char *told_segment(void)
+{
+	static char text[sizeof(rama_cap_run.path) + sizeof(rama_cap_run.settings->log_dir) + 2];
+	struct rama_config_text t;
+
+	rama_config_text_init(&t, text, sizeof(text));
+	rama_config_text_str(&t, rama_cap_run.path);
+	rama_config_text_str(&t, "\n");
+	rama_config_text_str(&t, rama_cap_run.settings->log_dir);
+	return rama_cap_run.path[0] && !t.cut ? text : NULL;
+}
+
+/* The log that was written, or NULL; (const char *)1: we were not there. Of a process of a job that
+ * makes one log: told_segment(). */
 RAMA_CAP_EXPORT const char *iorama_detach(void)
 {
 	if (!rama_cap_attached)
 		return (const char *)1;
 	rama_cap_attached = false;
+	rama_cap_hooks_end();
 	dl_iterate_phdr(one_back, NULL);
-	rama_cap_end_process();
-	return rama_cap_log_written();
+	rama_cap_end_attached();
+	return rama_cap_run.bare ? rama_cap_log_written() : told_segment();
 }
 #endif

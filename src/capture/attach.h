@@ -7,6 +7,8 @@
 #include <stddef.h>
 
 #ifndef RAMA_STATIC_WRAP
+/* where our library lies, as the loader has it */
+const char *rama_cap_own_path(void);
 /* Were we loaded to be attached? Then nothing begins before iorama_attach(). */
 bool rama_cap_attach_is(void);
 /* the value of a setting that was handed over; NULL: it was not */
@@ -16,6 +18,8 @@ extern bool rama_cap_attached; /* by iorama_attach(), and not yet detached */
 void rama_cap_attach_again(void);
 /* A new history begins in this process (start.c). */
 bool rama_cap_begin_attached(void);
+/* It is complete, whatever the process does from now on. */
+void rama_cap_end_attached(void);
 
 /* what src/attach calls */
 int iorama_attach(const char *settings);

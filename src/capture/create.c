@@ -4,6 +4,7 @@
 
 #include "capture/before.h"
 #include "capture/place.h"
+#include "capture/sites.h"
 #include "config/text.h"
 
 /* ---- where ----------------------------------------------------------------------------------- */
@@ -321,9 +322,13 @@ static void fill_segment(struct rama_seg_ticks clock)
 		rama_cap_run.id->flags |= RAMA_SEG_NO_PROCESS;
 	if (!rama_config_settings_module(rama_cap_run.settings, RAMA_TAB_MOD_EXTRA))
 		rama_cap_run.id->flags |= RAMA_SEG_NO_EXTRA;
+	if (rama_cap_run.sites)
+		rama_cap_run.id->flags |= RAMA_SEG_SITES;
+	rama_cap_run.state->usage_known = rama_cap_usage(&rama_cap_run.state->usage[0]);
 	set_limits();
 	rama_cap_run.control->trace = rama_cap_run.id->trace;
 	rama_cap_run.control->live = rama_cap_run.live;
+	rama_cap_run.control->live_until = rama_cap_run.live_until;
 	if (rama_cap_run.mounts_known)
 		rama_cap_mounts_again();
 	if (rama_cap_run.bare && !rama_cap_run.forked)
@@ -452,5 +457,7 @@ bool rama_cap_create_segment(void)
 	rama_cap_run.mem_mask = (rama_cap_run.mem_align & (rama_cap_run.mem_align - 1)) == 0
 					? rama_cap_run.mem_align - 1
 					: 0;
+	rama_cap_choose_quick();
+	rama_cap_sites_choose();
 	return rama_cap_wanted(&id) && make_segment(&id, &clock);
 }

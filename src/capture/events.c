@@ -2,7 +2,35 @@
 /* events.c: single calls: the trace, which stays, and live events, which an agent reads while we
  * run. Both are written by the thread itself into memory of its own lane; what finds no room is
  * counted. */
+#include "capture/events.h"
+#include "capture/record.h"
 #include "capture/runtime.h"
+
+/* ---- an agent that is gone ------------------------------------------------------------------- */
+
+#define LEASE 5 /* seconds that an agent which chose us may be silent: it beats every second */
+
+/* An agent that chose who makes events may have been killed: then what holds without it holds
+ * again. Asked for where room is looked for, and so at no cost where nothing is made. One that was
+ * only slow says it again. */
+static void see_focus(void)
+{
+	struct rama_seg_control *c = rama_cap_run.control;
+	uint32_t beat = __atomic_load_n(&c->beat, __ATOMIC_RELAXED);
+	uint64_t now = rama_cap_ticks(),
+		 since = __atomic_load_n(&rama_cap_run.focus_since, __ATOMIC_RELAXED);
+
+	if (!__atomic_load_n(&c->focus, __ATOMIC_RELAXED))
+		return;
+	if (since == 0 || beat != __atomic_load_n(&rama_cap_run.focus_beat, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&rama_cap_run.focus_beat, beat, __ATOMIC_RELAXED);
+		__atomic_store_n(&rama_cap_run.focus_since, now, __ATOMIC_RELAXED);
+	} else if ((double)(now - since) > LEASE * rama_cap_run.hz) {
+		__atomic_store_n(&c->trace, c->asked_trace, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->live, c->asked_live, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->focus, RAMA_SEG_FOCUS_NONE, __ATOMIC_RELAXED);
+	}
+}
 
 /* ---- trace ----------------------------------------------------------------------------------- */
 
@@ -27,6 +55,7 @@ static __attribute__((noinline)) struct rama_seg_chunk *new_chunk(struct rama_ca
 	struct rama_seg_state *s = rama_cap_run.state;
 	struct rama_seg_chunk *c = NULL;
 
+	see_focus();
 	if (__atomic_load_n(&s->chunks_used, __ATOMIC_RELAXED) >=
 		    __atomic_load_n(&s->chunks_limit, __ATOMIC_RELAXED) ||
 	    !rama_cap_lock(t, &rama_cap_run.events_lock))
@@ -34,6 +63,7 @@ static __attribute__((noinline)) struct rama_seg_chunk *new_chunk(struct rama_ca
 	c = next_chunk(s);
 	if (c) {
 		c->thread = t->lane->thread;
+		c->tid = t->lane->tid;
 		c->lane = t->lane_number;
 		t->lane->chunk = (uint32_t)s->chunks_used;
 		t->chunk = c;
@@ -42,11 +72,13 @@ static __attribute__((noinline)) struct rama_seg_chunk *new_chunk(struct rama_ca
 	return c;
 }
 
-static inline void trace(struct rama_cap_thread *t, const struct rama_seg_event *e)
+/* n events that belong together */
+static inline __attribute__((always_inline)) void trace(struct rama_cap_thread *t, const void *e,
+							uint32_t n)
 {
 	struct rama_seg_chunk *c = t->chunk;
 
-	if (RAMA_CAP_UNLIKELY(!c || c->used >= RAMA_SEG_CHUNK_EVENTS)) {
+	if (RAMA_CAP_UNLIKELY(!c || c->used + n > RAMA_SEG_CHUNK_EVENTS)) {
 		c = new_chunk(t);
 		if (!c) {
 			t->lane->lost++;
@@ -55,8 +87,8 @@ static inline void trace(struct rama_cap_thread *t, const struct rama_seg_event 
 	}
 	/* whoever reads `used`, also after a kill, finds the events below it whole */
 	uint32_t at = c->used;
-	c->event[at] = *e;
-	__atomic_store_n(&c->used, at + 1, __ATOMIC_RELEASE);
+	memcpy(&c->event[at], e, n * sizeof(c->event[0]));
+	__atomic_store_n(&c->used, at + n, __ATOMIC_RELEASE);
 }
 
 /* ---- rings ----------------------------------------------------------------------------------- */
@@ -144,6 +176,7 @@ static __attribute__((noinline)) bool make_room(struct rama_cap_thread *t, uint6
 {
 	struct rama_seg_lane *l = t->lane;
 
+	see_focus();
 	if (l->level > 0) {
 		find_room(t, n);
 		if (n < t->ring_end)
@@ -182,7 +215,7 @@ static inline struct rama_seg_event event_of(struct rama_cap_thread *t, enum ram
 		.kind = op->kind,
 		.fn = op->fn,
 		.call = t->nest ? t->nest->id : (uint32_t)++t->lane->calls,
-		.parent = t->nest ? t->nest->outer : t->parent,
+		.parent = t->nest ? t->nest->outer : rama_cap_parent(t, name, op->off, op->bytes),
 	};
 }
 
@@ -192,9 +225,42 @@ void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint3
 	struct rama_seg_event e = event_of(t, layer, name, op);
 
 	if (rama_cap_run.control->trace >> layer & 1)
-		trace(t, &e);
+		trace(t, &e, 1);
 	if (rama_cap_run.control->live >> layer & 1)
 		live(t, &e);
+}
+
+void rama_cap_request_slow(struct rama_cap_thread *t, struct rama_cap_request *q, bool ok)
+{
+	const struct rama_seg_control *c = rama_cap_run.control;
+	uint8_t layer = q->event.layer;
+
+	if (c->trace >> layer & 1)
+		trace(t, q, 2);
+	if (c->live >> layer & 1) {
+		struct rama_seg_event e = q->event;
+
+		if (!ok)
+			e.layer |= RAMA_SEG_EVENT_FAILED;
+		live(t, &e);
+	}
+}
+
+void rama_cap_request(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
+		      const struct rama_core_op *op, struct rama_seg_link *link, uint32_t call)
+{
+	struct rama_cap_request q = { .event = { .start = op->t0,
+						 .length = op->t1 - op->t0,
+						 .off = op->off,
+						 .bytes = op->bytes,
+						 .name = name,
+						 .layer = (uint8_t)layer,
+						 .kind = op->kind,
+						 .fn = op->fn,
+						 .call = call },
+				      .link = *link };
+
+	rama_cap_request_put(t, &q, op->ok);
 }
 
 /* what is no call of its own, or does nothing to a file */
@@ -207,7 +273,8 @@ _Static_assert(RAMA_TAB_OPS <= 64, "a bit for every kind");
 void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
 			const struct rama_core_op *op)
 {
-	if (NO_EVENTS >> op->kind & 1)
+	if (NO_EVENTS >> op->kind & 1 ||
+	    (rama_cap_run.server && RAMA_CAP_OF_SERVERS >> op->kind & 1))
 		return;
 	struct rama_seg_event e = event_of(t, layer, name, op);
 	if (!(HAVE_OFFSET >> op->kind & 1))

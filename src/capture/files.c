@@ -4,7 +4,10 @@
 #include <linux/limits.h>
 #include <sys/vfs.h>
 
+#include "capture/hooks/hooks.h"
+#include "capture/record.h"
 #include "capture/runtime.h"
+#include "capture/sites.h"
 #include "config/mounts.h"
 #include "config/path.h"
 
@@ -88,6 +91,11 @@ static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t mor
 	return head;
 }
 
+void *rama_cap_slot_at(unsigned kind, uint32_t number)
+{
+	return slot_at(kind, number);
+}
+
 /* Is there room for one more record, if the user has said how much memory all may take? First
  * come, first served. */
 static bool fits(unsigned kind)
@@ -130,19 +138,26 @@ static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 	return slot;
 }
 
-void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind)
+void *rama_cap_slot_more(struct rama_cap_thread *t, unsigned kind, uint32_t name, uint32_t *number)
 {
-	return rama_cap_slot_with(t, n, kind, 0);
-}
-
-void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n,
-			 enum rama_seg_kind kind, int64_t more)
-{
-	uint32_t is = __atomic_load_n(&n->slot[kind], __ATOMIC_ACQUIRE);
+	struct rama_seg_state *s = rama_cap_run.state;
 	void *slot = NULL;
 
-	if (is)
-		return slot_at(kind, is - 1);
+	if (!rama_cap_lock(t, &rama_cap_run.names_lock))
+		return NULL;
+	s->registered |= 1ull << rama_core_kind_module[kind];
+	slot = fits(kind) ? next_slot(kind, rama_cap_name_at(name), 0, number) : NULL;
+	if (!slot)
+		s->partial |= 1ull << rama_core_kind_module[kind];
+	rama_cap_unlock(t, &rama_cap_run.names_lock);
+	return slot;
+}
+
+static __attribute__((noinline)) void *make_slot(struct rama_cap_thread *t, struct rama_seg_name *n,
+						 enum rama_seg_kind kind, int64_t more)
+{
+	void *slot = NULL;
+
 	if (!rama_cap_observes(rama_core_kind_module[kind], n->text, n->len))
 		return NULL;
 	if (kind == RAMA_SEG_KIND_POSIX)
@@ -154,6 +169,19 @@ void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n,
 		rama_cap_unlock(t, &rama_cap_run.names_lock);
 	}
 	return slot;
+}
+
+void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n,
+			 enum rama_seg_kind kind, int64_t more)
+{
+	uint32_t is = __atomic_load_n(&n->slot[kind], __ATOMIC_ACQUIRE);
+
+	return RAMA_CAP_LIKELY(is) ? slot_at(kind, is - 1) : make_slot(t, n, kind, more);
+}
+
+void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind)
+{
+	return rama_cap_slot_with(t, n, kind, 0);
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -258,7 +286,8 @@ static long clean_below(struct rama_cap_thread *t, int dirfd, const char *path, 
 	return rama_config_path_clean_at(to, PATH_MAX, dir->text, path);
 }
 
-const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *path, size_t *len)
+/* without asking whether anybody observes it */
+static const char *clean(struct rama_cap_thread *t, int dirfd, const char *path, size_t *len)
 {
 	char *base = t->scratch, *to = t->scratch + PATH_MAX;
 	long n;
@@ -280,9 +309,33 @@ const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *pat
 		return RAMA_SEG_CATCHALL;
 	}
 	*len = (size_t)n;
-	if (!anybody_observes(to, *len))
-		return NULL;
 	return to;
+}
+
+static const char *if_observed(const struct rama_cap_thread *t, const char *text, size_t len)
+{
+	bool is_path = text == t->scratch + PATH_MAX; /* else the catch-all, or nothing */
+
+	return is_path && !anybody_observes(text, len) ? NULL : text;
+}
+
+const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *path, size_t *len)
+{
+	const char *text = clean(t, dirfd, path, len);
+
+	return text ? if_observed(t, text, *len) : NULL;
+}
+
+/* A name that has a slot was asked about when it got that: the rules do not change. */
+const char *rama_cap_clean_known(struct rama_cap_thread *t, int dirfd, const char *path,
+				 size_t *len, struct rama_seg_name **n)
+{
+	const char *text = clean(t, dirfd, path, len);
+
+	*n = text ? rama_cap_name(t, text, *len, false) : NULL;
+	if (*n && ((*n)->slot[RAMA_SEG_KIND_POSIX] || (*n)->slot[RAMA_SEG_KIND_STDIO]))
+		return text;
+	return text ? if_observed(t, text, *len) : NULL;
 }
 
 /* ---- mounts: matched by path; the block size is asked once per mount ------------------------- */
@@ -391,6 +444,7 @@ void rama_cap_fd_set(int fd, struct rama_core_posix_file *posix, struct rama_cor
 	};
 	if ((uint32_t)fd >= rama_cap_run.fd_high)
 		rama_cap_run.fd_high = (uint32_t)fd + 1;
+	rama_cap_hooks_forget(fd);
 }
 
 void rama_cap_fd_forget(int fd)
@@ -399,6 +453,9 @@ void rama_cap_fd_forget(int fd)
 
 	if (e)
 		*e = (struct rama_cap_fd){ 0 };
+	rama_cap_hooks_forget(fd);
+	if (rama_cap_fuse_is(fd))
+		rama_cap_fuse_forget(fd);
 }
 
 void rama_cap_fd_forget_range(unsigned first, unsigned last)
@@ -461,6 +518,8 @@ static void learn(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, int6
 		rama_cap_fd_set(fd, RAMA_CAP_NO_FILE, e->stdio, n ? rama_cap_name_number(n) : 0);
 		return;
 	}
+	if (S_ISCHR(st.st_mode))
+		rama_cap_fuse_met(fd, st.st_rdev);
 	rama_cap_fd_set(fd, f ? f : RAMA_CAP_NO_FILE, e->stdio, 0);
 }
 
@@ -475,7 +534,13 @@ struct rama_core_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, i
 		inherit(t, fd, e, moved);
 	if (e->posix == NULL)
 		learn(t, fd, e, moved);
-	return (uintptr_t)e->posix > 1 ? e->posix : NULL;
+	if ((uintptr_t)e->posix <= 1)
+		return NULL;
+	if (t->parent && t->met_in != t->parent) {
+		t->met_in = t->parent;
+		t->met = e->posix->name;
+	}
+	return e->posix;
 }
 
 struct rama_seg_name *rama_cap_fd_name(struct rama_cap_thread *t, int fd)
@@ -492,11 +557,27 @@ struct rama_seg_name *rama_cap_fd_name(struct rama_cap_thread *t, int fd)
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-static struct rama_core_stdio_file *standard(struct rama_cap_thread *t, FILE *stream)
+/* The observed file that a descriptor is, or NULL. */
+static struct rama_seg_name *file_of(struct rama_cap_thread *t, int fd)
+{
+	char *to = t->scratch + 2 * PATH_MAX;
+	struct stat st;
+
+	if (rama_cap_sys3(SYS_fstat, fd, &st, 0) != 0 || !S_ISREG(st.st_mode) || !link_of(fd, to))
+		return NULL;
+	size_t len = cut_deleted(to, &st);
+	return rama_cap_observes(RAMA_TAB_MOD_STDIO, to, len) ? rama_cap_name(t, to, len, true)
+							      : NULL;
+}
+
+static struct rama_core_stdio_file *standard(struct rama_cap_thread *t, FILE *stream, int fd)
 {
 	const char *text = stream == stdin ? "<STDIN>" : stream == stdout ? "<STDOUT>" : "<STDERR>";
-	struct rama_seg_name *n = rama_cap_name(t, text, strlen(text), true);
+	struct rama_seg_name *n = rama_cap_name(t, text, strlen(text), true),
+			     *file = n && stream != stderr ? file_of(t, fd) : NULL;
 
+	if (file)
+		rama_cap_do_origin(t, file, RAMA_TAB_EXTRA_STREAM, n->id);
 	return n ? rama_cap_stdio_of(t, n) : NULL;
 }
 
@@ -510,18 +591,10 @@ static struct rama_core_stdio_file *stream_slow(struct rama_cap_thread *t, FILE 
 	if (e->generation != rama_cap_run.generation && (e->posix || e->stdio || e->name))
 		inherit(t, fd, e, 0);
 	if (stream == stdin || stream == stdout || stream == stderr) {
-		f = standard(t, stream);
+		f = standard(t, stream, fd);
 	} else if (!e->stdio) {
-		char *to = t->scratch + 2 * PATH_MAX;
-		struct stat st;
-		if (rama_cap_sys3(SYS_fstat, fd, &st, 0) == 0 && S_ISREG(st.st_mode) &&
-		    link_of(fd, to)) {
-			size_t len = cut_deleted(to, &st);
-			struct rama_seg_name *n = rama_cap_observes(RAMA_TAB_MOD_STDIO, to, len)
-							  ? rama_cap_name(t, to, len, true)
-							  : NULL;
-			f = n ? rama_cap_stdio_of(t, n) : NULL;
-		}
+		struct rama_seg_name *n = file_of(t, fd);
+		f = n ? rama_cap_stdio_of(t, n) : NULL;
 	}
 	e->stdio = f ? f : RAMA_CAP_NO_STREAM;
 	e->generation = rama_cap_run.generation;

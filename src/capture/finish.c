@@ -221,6 +221,38 @@ const char *rama_cap_log_written(void)
 	return log_path[0] ? log_path : NULL;
 }
 
+static int64_t bytes_moved(void)
+{
+	static const enum rama_seg_layer layers[] = { RAMA_SEG_LAYER_POSIX, RAMA_SEG_LAYER_STDIO };
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < rama_cap_run.state->lanes_used; i++) {
+		const struct rama_seg_lane *l = rama_cap_memory_lane(i, false);
+
+		for (unsigned k = 0; l && k < 2; k++)
+			for (unsigned b = 0; b < RAMA_CORE_HEAT_BINS; b++)
+				sum += l->heat[layers[k]].bytes[0][b] +
+				       l->heat[layers[k]].bytes[1][b];
+	}
+	return sum;
+}
+
+bool rama_cap_is_small(void)
+{
+	const struct rama_config_settings *s = rama_cap_run.settings;
+	const struct rama_seg_ticks *c = &rama_cap_run.id->clock;
+
+	if ((s->least_bytes == 0 && s->least_seconds <= 0) || rama_cap_run.logged ||
+	    rama_cap_run.id->rank >= 0 || rama_cap_before_count() > 0 ||
+	    rama_cap_variable("IORAMA_RUN_HOST"))
+		return false;
+	if (s->least_seconds > 0 && (double)(c->mono1 - c->mono0) >= s->least_seconds * 1e9)
+		return false;
+	/* bytes are known by heat maps */
+	return s->least_bytes == 0 || (rama_config_settings_module(s, RAMA_TAB_MOD_HEATMAP) &&
+				       bytes_moved() < (int64_t)s->least_bytes);
+}
+
 bool rama_cap_write_log(void)
 {
 	const char *given = rama_cap_run.settings->log_file;
@@ -268,9 +300,9 @@ static bool agent_watches(void)
 		is_watched((size_t)(job - rama_cap_run.path)));
 }
 
-/* Does somebody read it, who has not let go of it? Or are there live events that nobody has
- * taken yet, but somebody will? Then it is his to remove. An agent that was killed has not let
- * go either: the next one finds what the counters stand at in the end. */
+/* Has an agent told of it, or are there live events that nobody has taken yet, but somebody will?
+ * Then it is his to remove. Also if that agent has ended, or was killed: the next one finds the
+ * last events, and what the counters stand at in the end. */
 static bool is_awaited(void)
 {
 	uint64_t left = 0;
@@ -283,6 +315,7 @@ static bool is_awaited(void)
 		left += made > taken ? made - taken : 0;
 	}
 	return __atomic_load_n(&rama_cap_run.control->reader, __ATOMIC_RELAXED) != 0 ||
+	       __atomic_load_n(&rama_cap_run.control->beat, __ATOMIC_RELAXED) != 0 ||
 	       (left > 0 && agent_watches());
 }
 

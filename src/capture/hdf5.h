@@ -41,9 +41,11 @@ struct rama_cap_h5 {
 	/* NULL: not searched yet; RAMA_CAP_H5_MISSING: it has no such function */
 	struct {
 #define FN_HAND(name, ret, rrole, opk, ...) ret (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define FN FN_HAND
 #define NEED(name, ret, rrole, ...) ret (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
 #include RAMA_CAP_ROWS_HDF5
 #undef FN_HAND
+#undef FN
 #undef NEED
 	} fn;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* identity.c: who this process is, what was asked of us, and what time it is. */
 #include <linux/limits.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "capture/attach.h"
@@ -62,8 +63,8 @@ const char *rama_cap_variable(const char *name)
 
 	if (handed)
 		return handed;
-	for (char **e = environ; e && *e; e++)
-		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+	for (char **e = environ; e && *e; e++) /* most of them begin otherwise */
+		if ((*e)[0] == name[0] && strncmp(*e, name, n) == 0 && (*e)[n] == '=')
 			return *e + n + 1;
 	return NULL;
 }
@@ -158,6 +159,30 @@ void rama_cap_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real)
 	}
 }
 
+bool rama_cap_usage(struct rama_seg_usage *to)
+{
+	struct rusage used;
+
+	if (rama_cap_sys3(SYS_getrusage, RUSAGE_SELF, &used, 0) != 0)
+		return false;
+	*to = (struct rama_seg_usage){
+		.major_faults = (uint64_t)used.ru_majflt,
+		.user_us =
+			(uint64_t)used.ru_utime.tv_sec * 1000000u + (uint64_t)used.ru_utime.tv_usec,
+		.system_us =
+			(uint64_t)used.ru_stime.tv_sec * 1000000u + (uint64_t)used.ru_stime.tv_usec,
+	};
+	return true;
+}
+
+void rama_cap_usage_end(void)
+{
+	struct rama_seg_state *s = rama_cap_run.state;
+
+	if (s->usage_known > 0)
+		s->usage_known = rama_cap_usage(&s->usage[1]) ? 2 : 1;
+}
+
 static const char *lookup(void *ctx, const char *name)
 {
 	(void)ctx;
@@ -168,7 +193,7 @@ void rama_cap_read_settings(void)
 {
 	struct rama_config_settings *s = rama_cap_run.settings;
 	const char *config = rama_config_settings_config(lookup, NULL);
-	static char text[32768];
+	static char text[RAMA_CONFIG_SETTINGS_FILE];
 
 	rama_config_settings_init(s);
 	if (config && config[0])
@@ -204,12 +229,15 @@ static void describe(struct rama_seg_identity *id)
 		id->jobid = s->jobid;
 	else if (rama_config_jobid_find(&job, s->jobid_variable, lookup, NULL))
 		id->jobid = job.id;
+	else if (s->has_run_jobid)
+		id->jobid = s->run_jobid;
 	else if (rama_cap_run.job_pid)
 		id->jobid = rama_cap_run.job_pid;
 	else
 		id->jobid = rama_cap_run.pid;
 	if (!rama_cap_run.job_pid)
 		rama_cap_run.job_pid = id->jobid;
+	rama_config_jobid_words(id->batch, sizeof(id->batch), lookup, NULL);
 	id->mem_align = s->mem_align;
 	id->small_trigger = s->small_trigger;
 	id->unaligned_trigger = s->unaligned_trigger;
@@ -225,7 +253,22 @@ bool rama_cap_wanted(const struct rama_seg_identity *id)
 {
 	size_t n = strcspn(id->command, " ");
 
+	if (!rama_cap_variable("IORAMA_RUN_HOST") &&
+	    rama_config_settings_launcher(rama_cap_run.settings, id->command, n))
+		return false;
 	return rama_config_settings_app(rama_cap_run.settings, id->command, n);
+}
+
+/* steps of one job of a batch system end each for itself */
+static void name_step(struct rama_config_text *t, const char *batch)
+{
+	static const char key[] = "iorama_step=";
+
+	if (strncmp(batch, key, sizeof(key) - 1) != 0) /* the first row of table/batch.def */
+		return;
+	batch += sizeof(key) - 1;
+	rama_config_text_str(t, ".");
+	rama_config_text_put(t, batch, strcspn(batch, "\n"));
 }
 
 static void name_job(struct rama_seg_identity *id)
@@ -240,6 +283,7 @@ static void name_job(struct rama_seg_identity *id)
 	} else {
 		rama_config_text_str(&t, "bare.");
 		rama_config_text_i64(&t, id->jobid);
+		name_step(&t, id->batch);
 	}
 	for (char *p = id->job; *p; p++)
 		if (*p == '/' || (*p == '.' && p == id->job))
@@ -259,7 +303,7 @@ bool rama_cap_hand_on(void)
 	    (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0) != rama_cap_run.euid ||
 	    rama_cap_before_count() + 1 >= RAMA_CAP_BEFORE_MOST)
 		return false;
-	if (s->has_jobid || rama_cap_run.id->jobid == rama_cap_run.pid ||
+	if (s->has_jobid || s->has_run_jobid || rama_cap_run.id->jobid == rama_cap_run.pid ||
 	    rama_config_jobid_find(&job, s->jobid_variable, lookup, NULL))
 		return true;
 	rama_config_text_init(&t, name, sizeof(name));

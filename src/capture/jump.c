@@ -68,6 +68,7 @@ static void let_go(struct rama_cap_thread *t)
 		__atomic_store_n(t->guard, t->guard_at + 1, __ATOMIC_RELEASE);
 	t->held = t->guard = NULL;
 	t->nest = NULL;
+	t->cfa = 0;
 	t->busy = 0;
 }
 
@@ -83,6 +84,7 @@ void rama_cap_jump(const void *env)
 	    leaves(t->doing_frame, here, to)) {
 		t->lane->doing_since = 0; /* the call that was at work does not return */
 		t->parent = 0;
+		t->outer_ret = 0;
 	}
 	if (t->busy && leaves(t->frame, here, to))
 		let_go(t);

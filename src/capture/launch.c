@@ -2,10 +2,10 @@
 /* launch.c: what a program that is about to be started gets to see of LD_PRELOAD. */
 #include "capture/launch.h"
 
-#include <dlfcn.h>
-
+#include "base/follow.h"
 #include "base/preload.h"
 #include "base/program.h"
+#include "capture/attach.h"
 #include "config/text.h"
 
 extern char **environ;
@@ -15,6 +15,8 @@ extern char **environ;
 #define LIST_MOST 16384		 /* bytes of a list that we change; longer ones stay as they are */
 
 static char own_path[4096];
+/* where to ask to be followed, "": nowhere; the environment may be gone when it is needed */
+static char follower[RAMA_FOLLOW_NAME];
 static bool preloaded; /* we came by LD_PRELOAD: programs without it are meant to have it, too */
 
 /* The new environment of a program. Between vfork and exec this is memory of the parent, which
@@ -290,6 +292,12 @@ static bool takes_along(const struct rama_cap_launched *l, const struct rama_cap
 	       rama_config_settings_app(rama_cap_run.settings, name, strcspn(name, " "));
 }
 
+/* Asks to be followed from outside, if somebody is there (`iorama run --any`), or no longer. */
+static bool follow(unsigned what)
+{
+	return follower[0] && rama_follow_ask(follower, what) == 0;
+}
+
 void rama_cap_launch_plan(struct rama_cap_launched *l, const struct rama_cap_launch_what *w,
 			  char *const *envp, bool replaces)
 {
@@ -304,7 +312,10 @@ void rama_cap_launch_plan(struct rama_cap_launched *l, const struct rama_cap_lau
 		return;
 	l->fails = !look_at(&p, w);
 	l->why = judge(&p, envp, has);
-	if (l->why != RAMA_UNSEEN_NOT)
+	/* as another program, or until the one that it starts has begun */
+	if (rama_program_follows(&p, l->why))
+		l->followed = follow(RAMA_FOLLOW_ME);
+	if (l->why != RAMA_UNSEEN_NOT && !l->followed)
 		count(l, w, replaces);
 	l->goes_on = replaces && p.there && takes_along(l, w, envp);
 	if (has && rama_program_stops(l->why))
@@ -326,6 +337,9 @@ void rama_cap_launch_failed(struct rama_cap_launched *l)
 
 void rama_cap_launch_done(struct rama_cap_launched *l)
 {
+	if (l->followed)
+		follow(RAMA_FOLLOW_NOT);
+	l->followed = false;
 	if (l->changed)
 		release();
 	l->changed = false;
@@ -357,16 +371,17 @@ void rama_cap_launch_init(void)
 	const char *list;
 
 #ifndef RAMA_STATIC_WRAP
-	Dl_info info;
 	struct rama_config_text t;
 
 	rama_config_text_init(&t, own_path, sizeof(own_path));
-	if (dladdr(&rama_cap_run, &info) && info.dli_fname)
-		rama_config_text_str(&t, info.dli_fname);
+	rama_config_text_str(&t, rama_cap_own_path());
 #endif
 	if (!environ)
 		return;
 	forget_runtime();
+	list = value_of(environ, "IORAMA_ANY");
+	if (list && strlen(list) < sizeof(follower))
+		memcpy(follower, list, strlen(list) + 1);
 	list = value_of(environ, PRELOAD);
 	preloaded = list && rama_preload_has(list, own_path);
 }

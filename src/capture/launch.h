@@ -24,6 +24,7 @@ struct rama_cap_launched {
 	enum rama_unseen why; /* NOT: it will be observed, as far as can be told */
 	bool changed;	      /* envp is not the one that was given */
 	bool counted, self;
+	bool followed; /* it will be, from outside */
 	/* where each process makes its own log: that program will make it for us, too; nothing
 	 * will come of it; or neither */
 	bool goes_on, fails;

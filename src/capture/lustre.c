@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lustre.c: when a file on Lustre is closed, its layout is read from the descriptor that is
  * still open. */
+#include "capture/record.h"
 #include "capture/runtime.h"
 
 /* A test lets another file system and attribute stand for them. */

@@ -11,6 +11,7 @@
 #define RAMA_CAPTURE_PNETCDF_H
 
 #include "capture/mpi/mpi.h"
+#include "capture/record.h"
 #include "core/pnetcdf.h"
 
 #pragma GCC visibility push(hidden)
@@ -62,6 +63,7 @@ struct rama_cap_nc_call {
 	int64_t *const *lists; /* edges of each part */
 	rama_cap_handle type;  /* of VARD */
 	struct rama_cap_span span;
+	uintptr_t cfa; /* RAMA_CAP_CFA of the wrapper */
 };
 
 /* false: another of our PnetCDF wrappers is at work in this thread. Then the call is part of

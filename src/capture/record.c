@@ -1,33 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* record.c: one observed call becomes counters, heat and events. */
 #include "capture/attach.h"
-#include "capture/runtime.h"
+#include "capture/events.h"
+#include "capture/hooks/hooks.h"
+#include "capture/record.h"
+#include "capture/sites.h"
+#include "capture/slot.h"
 #include "core/posix_transfer.h"
 
 /* ---- in and out ------------------------------------------------------------------------------ */
 
-static void missed(struct rama_cap_thread *t)
+void rama_cap_missed(struct rama_cap_thread *t)
 {
 	if (t->lane)
 		t->lane->missed++;
-}
-
-/* frame: an address in the frame of the one who works, or below it */
-static inline void enter(struct rama_cap_thread *t, uintptr_t frame)
-{
-	t->frame = frame;
-	atomic_signal_fence(memory_order_seq_cst);
-	t->busy = 1;
-	atomic_signal_fence(memory_order_seq_cst);
-}
-
-static inline void leave(struct rama_cap_thread *t)
-{
-	atomic_signal_fence(memory_order_seq_cst);
-	t->busy = 0;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (RAMA_CAP_UNLIKELY(t->head != t->tail)) /* handlers from now on do their own work */
-		rama_cap_drain(t);
 }
 
 /* The thread may have lost its lane since rama_cap_begin: it forked, or it is ending. */
@@ -38,16 +24,16 @@ bool rama_cap_enter(struct rama_cap_visit *v)
 	if (v->t->live != *rama_cap_live && !rama_cap_wake())
 		return false;
 	if (v->t->busy && !rama_cap_was_left(v->t, (uintptr_t)v)) {
-		missed(v->t);
+		rama_cap_missed(v->t);
 		return false;
 	}
-	enter(v->t, (uintptr_t)v);
+	rama_cap_busy(v->t, (uintptr_t)v);
 	return true;
 }
 
 void rama_cap_leave(struct rama_cap_visit *v)
 {
-	leave(v->t);
+	rama_cap_free(v->t);
 	errno = v->saved_errno;
 }
 
@@ -84,7 +70,7 @@ static __attribute__((noinline)) void queue(struct rama_cap_thread *t,
 	uint32_t at = t->tail;
 
 	if (at - t->head >= RAMA_CAP_QUEUE) {
-		missed(t);
+		rama_cap_missed(t);
 		return;
 	}
 	t->tail = at + 1; /* first, so that a handler in this handler takes the next one */
@@ -95,7 +81,7 @@ static __attribute__((noinline)) void queue(struct rama_cap_thread *t,
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-static bool lock_slot_slow(struct rama_cap_thread *t, uint32_t *seq, uint8_t *stuck)
+bool rama_cap_slot_lock_slow(struct rama_cap_thread *t, uint32_t *seq, uint8_t *stuck)
 {
 	if (*stuck)
 		return false;
@@ -111,50 +97,20 @@ static bool lock_slot_slow(struct rama_cap_thread *t, uint32_t *seq, uint8_t *st
 	return false;
 }
 
-static inline bool lock_slot(struct rama_cap_thread *t, uint32_t *seq, uint8_t *stuck)
-{
-	uint32_t is = __atomic_load_n(seq, __ATOMIC_RELAXED);
-
-	t->held_at = is | 1; /* if it is ours: rama_cap_lock() says why it is noted first */
-	atomic_signal_fence(memory_order_seq_cst);
-	t->held = seq;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (RAMA_CAP_LIKELY((is & 1) == 0 &&
-			    __atomic_compare_exchange_n(seq, &is, is + 1, false, __ATOMIC_ACQUIRE,
-							__ATOMIC_RELAXED)))
-		return true;
-	t->held = NULL;
-	if (lock_slot_slow(t, seq, stuck))
-		return true;
-	missed(t);
-	return false;
-}
-
-static inline void unlock_slot(struct rama_cap_thread *t, uint32_t *seq)
-{
-	/* a jump may have let it go for us, and another thread may have it now */
-	if (RAMA_CAP_LIKELY(t->held == seq && *seq == t->held_at))
-		__atomic_store_n(seq, t->held_at + 1, __ATOMIC_RELEASE);
-	t->held = NULL;
-}
-
-static inline void tell(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-			const struct rama_core_op *op, bool is_read)
-{
-	rama_core_heat_add(&t->lane->heat[layer], is_read, op->bytes, op->t0, op->t1);
-	if (rama_cap_eventful(layer))
-		rama_cap_access(t, layer, name, op);
-}
-
 static bool do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_core_op *op)
 {
 	struct rama_core_extra_file *f = name ? rama_cap_extra_of(t, rama_cap_name_at(name)) : NULL;
 
-	if (!f || !lock_slot(t, &f->seq, &f->stuck))
+	if (!f || !rama_cap_slot_lock(t, &f->seq, &f->stuck))
 		return false;
 	rama_core_extra_apply(f, op);
-	unlock_slot(t, &f->seq);
+	rama_cap_slot_unlock(t, &f->seq);
 	return true;
+}
+
+static bool is_sync(const struct rama_core_op *op)
+{
+	return op->kind == RAMA_TAB_OP_SYNC || op->kind == RAMA_TAB_OP_DATASYNC;
 }
 
 /* What failed but is neither read nor write (those are counted with the file's other reads and
@@ -165,8 +121,14 @@ static __attribute__((noinline)) void no_access(struct rama_cap_thread *t, uint3
 	if (!op->ok && op->kind != RAMA_TAB_OP_READ && op->kind != RAMA_TAB_OP_WRITE &&
 	    op->kind != RAMA_TAB_OP_CLOSE)
 		do_extra(t, name, op);
-	if (rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
+	if (op->ok && is_sync(op) && rama_cap_run.server) {
+		op->off = -1;
+		op->bytes = 0;
+		if (rama_cap_eventful(RAMA_SEG_LAYER_POSIX))
+			rama_cap_access(t, RAMA_SEG_LAYER_POSIX, name, op);
+	} else if (rama_cap_live_on(RAMA_SEG_LAYER_POSIX)) {
 		rama_cap_live_call(t, RAMA_SEG_LAYER_POSIX, name, op);
+	}
 }
 
 static inline __attribute__((always_inline)) void do_posix(struct rama_cap_thread *t,
@@ -174,18 +136,29 @@ static inline __attribute__((always_inline)) void do_posix(struct rama_cap_threa
 							   struct rama_core_op *op,
 							   enum rama_tab_opkind kind)
 {
-	if (!lock_slot(t, &f->seq, &f->stuck))
+	struct rama_cap_site site = { .key = 0 };
+	const bool moves = kind != RAMA_TAB_OP_NOTHING && RAMA_CAP_LIKELY(op->ok);
+
+	if (moves && rama_cap_run.sites)
+		site = rama_cap_site_now(t);
+	if (!rama_cap_slot_lock(t, &f->seq, &f->stuck))
 		return;
+	if (moves && rama_cap_run.sites)
+		rama_cap_site_turn(t, &f->turn[kind == RAMA_TAB_OP_READ], f->w, 0,
+				   kind == RAMA_TAB_OP_READ, f->name, &site);
+	else if (moves)
+		f->turn[kind == RAMA_TAB_OP_READ].key = RAMA_CAP_SITE_ANY;
 	if (!op->has_off)
 		op->off = f->offset; /* what the trace says */
 	if (kind != RAMA_TAB_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
 		rama_core_posix_transfer(f, op, kind == RAMA_TAB_OP_READ);
 	else
 		rama_core_posix_apply(f, op);
-	unlock_slot(t, &f->seq);
+	rama_cap_slot_unlock(t, &f->seq);
 	if (kind != RAMA_TAB_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
-		tell(t, RAMA_SEG_LAYER_POSIX, f->name, op, kind == RAMA_TAB_OP_READ);
-	else if (RAMA_CAP_UNLIKELY(!op->ok) || rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
+		rama_cap_tell(t, RAMA_SEG_LAYER_POSIX, f->name, op, kind == RAMA_TAB_OP_READ);
+	else if (RAMA_CAP_UNLIKELY(!op->ok) || rama_cap_live_on(RAMA_SEG_LAYER_POSIX) ||
+		 RAMA_CAP_UNLIKELY(rama_cap_run.server))
 		no_access(t, f->name, op);
 }
 
@@ -193,6 +166,24 @@ void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_core_posix_file *f
 		       struct rama_core_op *op)
 {
 	do_posix(t, f, op, RAMA_TAB_OP_NOTHING);
+}
+
+static inline bool unaligned(uintptr_t mem)
+{
+	return RAMA_CAP_LIKELY(rama_cap_run.mem_mask) ? (mem & rama_cap_run.mem_mask) != 0
+						      : mem % rama_cap_run.mem_align != 0;
+}
+
+void rama_cap_do_data(struct rama_cap_thread *t, struct rama_core_posix_file *f, uintptr_t mem,
+		      struct rama_core_op *op)
+{
+	op->unaligned = unaligned(mem);
+	if (op->kind == RAMA_TAB_OP_READ)
+		do_posix(t, f, op, RAMA_TAB_OP_READ);
+	else if (op->kind == RAMA_TAB_OP_WRITE)
+		do_posix(t, f, op, RAMA_TAB_OP_WRITE);
+	else
+		do_posix(t, f, op, RAMA_TAB_OP_NOTHING);
 }
 
 static bool is_access(const struct rama_core_op *op)
@@ -203,14 +194,24 @@ static bool is_access(const struct rama_core_op *op)
 static inline void do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f,
 			    struct rama_core_op *op)
 {
-	if (!lock_slot(t, &f->seq, &f->stuck))
+	struct rama_cap_site site = { .key = 0 };
+	const bool rd = op->kind == RAMA_TAB_OP_READ;
+	const bool moves = is_access(op) && op->ok;
+
+	if (moves && rama_cap_run.sites)
+		site = rama_cap_site_now(t);
+	if (!rama_cap_slot_lock(t, &f->seq, &f->stuck))
 		return;
+	if (moves && rama_cap_run.sites)
+		rama_cap_site_turn(t, &f->turn[rd], f->w, 1, rd, f->name, &site);
+	else if (moves)
+		f->turn[rd].key = RAMA_CAP_SITE_ANY;
 	if (op->kind != RAMA_TAB_OP_SEEK)
 		op->off = f->offset;
 	rama_core_stdio_apply(f, op);
-	unlock_slot(t, &f->seq);
+	rama_cap_slot_unlock(t, &f->seq);
 	if (is_access(op))
-		tell(t, RAMA_SEG_LAYER_STDIO, f->name, op, op->kind == RAMA_TAB_OP_READ);
+		rama_cap_tell(t, RAMA_SEG_LAYER_STDIO, f->name, op, op->kind == RAMA_TAB_OP_READ);
 	else if (rama_cap_live_on(RAMA_SEG_LAYER_STDIO))
 		rama_cap_live_call(t, RAMA_SEG_LAYER_STDIO, f->name, op);
 }
@@ -243,13 +244,13 @@ void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f
 		       struct rama_core_op *op)
 {
 	if (op->ok) {
-		if (!lock_slot(t, &f->seq, &f->stuck))
+		if (!rama_cap_slot_lock(t, &f->seq, &f->stuck))
 			return;
 		rama_core_mpiio_apply(f, op);
-		unlock_slot(t, &f->seq);
+		rama_cap_slot_unlock(t, &f->seq);
 	}
 	if (op->ok && is_access(op))
-		tell(t, RAMA_SEG_LAYER_MPIIO, f->name, op, op->kind == RAMA_TAB_OP_READ);
+		rama_cap_tell(t, RAMA_SEG_LAYER_MPIIO, f->name, op, op->kind == RAMA_TAB_OP_READ);
 	else if (rama_cap_live_on(RAMA_SEG_LAYER_MPIIO))
 		rama_cap_live_call(t, RAMA_SEG_LAYER_MPIIO, f->name, op);
 }
@@ -259,10 +260,10 @@ void rama_cap_do_kind(struct rama_cap_thread *t, enum rama_seg_kind kind, void *
 {
 	struct rama_core_slot *s = slot;
 
-	if (!lock_slot(t, &s->seq, &s->stuck))
+	if (!rama_cap_slot_lock(t, &s->seq, &s->stuck))
 		return;
 	rama_core_kinds[kind]->apply(slot, op);
-	unlock_slot(t, &s->seq);
+	rama_cap_slot_unlock(t, &s->seq);
 	if (layer < RAMA_SEG_EVENT_LAYERS)
 		tell_layer(t, layer, s->name, op);
 }
@@ -272,13 +273,13 @@ void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f,
 		     const struct rama_core_h5d_access *a)
 {
 	if (counts(op)) {
-		if (!lock_slot(t, &f->seq, &f->stuck))
+		if (!rama_cap_slot_lock(t, &f->seq, &f->stuck))
 			return;
 		if (s)
 			rama_core_h5d_open(f, op, s);
 		else
 			rama_core_h5d_apply(f, op, a);
-		unlock_slot(t, &f->seq);
+		rama_cap_slot_unlock(t, &f->seq);
 	}
 	op->off = -1; /* where in the file it was is not known */
 	tell_layer(t, RAMA_SEG_LAYER_H5D, f->name, op);
@@ -289,13 +290,13 @@ void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf
 			     const struct rama_core_pnetcdf_access *a)
 {
 	if (counts(op)) {
-		if (!lock_slot(t, &f->seq, &f->stuck))
+		if (!rama_cap_slot_lock(t, &f->seq, &f->stuck))
 			return;
 		if (s)
 			rama_core_pnetcdf_var_open(f, op, s);
 		else
 			rama_core_pnetcdf_var_apply(f, op, a);
-		unlock_slot(t, &f->seq);
+		rama_cap_slot_unlock(t, &f->seq);
 	}
 	op->off = -1;
 	tell_layer(t, RAMA_SEG_LAYER_PNETCDF, f->name, op);
@@ -304,16 +305,29 @@ void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf
 void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_core_lustre_file *f,
 			const void *layout, size_t len)
 {
-	if (!lock_slot(t, &f->seq, &f->stuck))
+	if (!rama_cap_slot_lock(t, &f->seq, &f->stuck))
 		return;
 	rama_core_lustre_apply(f, layout, len);
-	unlock_slot(t, &f->seq);
+	rama_cap_slot_unlock(t, &f->seq);
 }
 
 void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_core_op *op)
 {
 	if (do_extra(t, name, op) && rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
 		rama_cap_live_call(t, RAMA_SEG_LAYER_POSIX, name, op);
+}
+
+void rama_cap_do_origin(struct rama_cap_thread *t, struct rama_seg_name *n, unsigned word,
+			uint64_t id)
+{
+	/* the catch-all is many files */
+	struct rama_core_extra_file *f = n != rama_cap_name_at(1) ? rama_cap_extra_of(t, n) : NULL;
+
+	if (!f || !rama_cap_slot_lock(t, &f->seq, &f->stuck))
+		return;
+	if (f->w[word].u == 0)
+		f->w[word].u = id;
+	rama_cap_slot_unlock(t, &f->seq);
 }
 
 /* Names that do not exist are many (searches along a path): they share one record. */
@@ -345,8 +359,7 @@ static inline __attribute__((always_inline)) void data(struct rama_cap_thread *t
 		      t, fd,
 		      !op->has_off && op->ok && kind != RAMA_TAB_OP_NOTHING ? op->bytes : 0)))
 		return;
-	op->unaligned = RAMA_CAP_LIKELY(rama_cap_run.mem_mask) ? (mem & rama_cap_run.mem_mask) != 0
-							       : mem % rama_cap_run.mem_align != 0;
+	op->unaligned = unaligned(mem);
 	do_posix(t, f, op, kind);
 }
 
@@ -358,7 +371,9 @@ static inline __attribute__((always_inline)) void record(uint64_t t0,
 {
 	struct rama_cap_thread *t = &rama_cap_thread;
 	struct rama_core_op op = c->op;
+	const uintptr_t cfa = t->cfa;
 
+	t->cfa = 0;
 	memcpy(&op, &what, sizeof(what));
 	op.t1 = rama_cap_ticks() - rama_cap_run.tick0;
 	if (RAMA_CAP_LIKELY(t->lane->doing_since == t0))
@@ -368,31 +383,61 @@ static inline __attribute__((always_inline)) void record(uint64_t t0,
 		queue(t, &op, c->fd, c->mem);
 		return;
 	}
-	enter(t, rama_cap_frame());
+	rama_cap_busy(t, rama_cap_frame());
+	t->cfa = cfa;
 	data(t, c->fd, c->mem, &op, kind);
-	leave(t);
+	t->cfa = 0;
+	rama_cap_free(t);
 }
 
-void rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
-			  uint64_t what)
+int64_t rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
+			     uint64_t what)
 {
 	record(t0,
 	       &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
 	       what, RAMA_TAB_OP_READ);
+	return bytes;
 }
 
-void rama_cap_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
-			   uint64_t what)
+int64_t rama_cap_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
+			      uint64_t what)
 {
 	record(t0,
 	       &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
 	       what, RAMA_TAB_OP_WRITE);
+	return bytes;
 }
 
 void rama_cap_record_other(uint64_t t0, int fd, int64_t off, uint64_t what)
 {
 	record(t0, &(struct rama_cap_pending){ .op.off = off, .fd = fd }, what,
 	       RAMA_TAB_OP_NOTHING);
+}
+
+void rama_cap_end_async(const struct rama_cap_span *sp, const struct rama_cap_call *c,
+			uint32_t parent)
+{
+	struct rama_cap_thread *t = &rama_cap_thread;
+	struct rama_core_op op = c->op;
+	struct rama_cap_nest nest = { .outer = parent };
+
+	if (!parent || t->busy) {
+		rama_cap_end_data(sp, c);
+		return;
+	}
+	rama_cap_idle(sp);
+	rama_cap_times(sp, &op);
+	rama_cap_busy(t, rama_cap_frame());
+	nest.id = (uint32_t)++t->lane->calls;
+	t->nest = &nest;
+	if (op.kind == RAMA_TAB_OP_READ)
+		data(t, c->fd, c->mem, &op, RAMA_TAB_OP_READ);
+	else if (op.kind == RAMA_TAB_OP_WRITE)
+		data(t, c->fd, c->mem, &op, RAMA_TAB_OP_WRITE);
+	else
+		data(t, c->fd, c->mem, &op, RAMA_TAB_OP_NOTHING);
+	t->nest = NULL;
+	rama_cap_free(t);
 }
 
 /* A handler that comes while we are not busy may drain the queue itself: it is looked at only
@@ -404,7 +449,8 @@ void rama_cap_drain(struct rama_cap_thread *t)
 	while (more) {
 		struct rama_cap_pending c = { .op.kind = RAMA_TAB_OP_NOTHING };
 
-		enter(t, rama_cap_frame());
+		rama_cap_busy(t, rama_cap_frame());
+		t->cfa = 0; /* that was long ago */
 		more = t->head != t->tail;
 		if (more) {
 			c = t->queue[t->head % RAMA_CAP_QUEUE];
@@ -446,21 +492,27 @@ void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c)
 		rama_cap_leave(&v);
 		return;
 	}
+	struct rama_seg_name *n;
 	size_t len;
-	const char *path = rama_cap_clean(v.t, c->dirfd, c->path, &len);
+	const char *path = rama_cap_clean_known(v.t, c->dirfd, c->path, &len, &n);
 	if (!c->op.ok) {
 		if (path)
 			rama_cap_path_failed(v.t, path, len, &c->op);
 	} else {
-		struct rama_seg_name *n = path ? rama_cap_name(v.t, path, len, true) : NULL;
-		struct rama_core_posix_file *f = n ? rama_cap_posix_of(v.t, n) : NULL;
+		if (path && !n)
+			n = rama_cap_name(v.t, path, len, true);
+		struct rama_core_posix_file *f = path && n ? rama_cap_posix_of(v.t, n) : NULL;
 		rama_cap_fd_set(c->fd, f ? f : RAMA_CAP_NO_FILE, NULL, 0);
 		if (f)
 			rama_cap_do_posix(v.t, f, &c->op);
+		else
+			rama_cap_fuse_opened(c->fd, c->path);
 	}
 	rama_cap_leave(&v);
 	if (rama_cap_attached)
 		rama_cap_attach_again();
+	if (RAMA_CAP_UNLIKELY(rama_cap_hooks_wanted))
+		rama_cap_hooks_again();
 }
 
 void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c)
@@ -477,10 +529,12 @@ void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c)
 			int fd = c->path ? c->dirfd : c->fd;
 			f = rama_cap_fd_posix(v.t, fd);
 		} else {
+			struct rama_seg_name *n;
 			size_t len;
-			const char *path = rama_cap_clean(v.t, c->dirfd, c->path, &len);
-			struct rama_seg_name *n = path ? rama_cap_name(v.t, path, len, true) : NULL;
-			f = n ? rama_cap_posix_of(v.t, n) : NULL;
+			const char *path = rama_cap_clean_known(v.t, c->dirfd, c->path, &len, &n);
+			if (path && !n)
+				n = rama_cap_name(v.t, path, len, true);
+			f = path && n ? rama_cap_posix_of(v.t, n) : NULL;
 		}
 		if (f)
 			rama_cap_do_posix(v.t, f, &c->op);
@@ -496,11 +550,13 @@ void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c)
 /* an operation by path */
 static void meta_path(struct rama_cap_thread *t, struct rama_cap_call *c)
 {
+	struct rama_seg_name *n;
 	size_t len;
-	const char *path = rama_cap_clean(t, c->dirfd, c->path, &len);
-	struct rama_seg_name *n = path && c->op.ok ? rama_cap_name(t, path, len, true) : NULL;
+	const char *path = rama_cap_clean_known(t, c->dirfd, c->path, &len, &n);
 
-	if (n)
+	if (path && !n && c->op.ok)
+		n = rama_cap_name(t, path, len, true);
+	if (path && n && c->op.ok)
 		rama_cap_do_extra(t, rama_cap_name_number(n), &c->op);
 	else if (path && !c->op.ok)
 		rama_cap_path_failed(t, path, len, &c->op);
@@ -552,6 +608,8 @@ void rama_cap_end_other(const struct rama_cap_span *sp, struct rama_cap_call *c)
 	rama_cap_idle(sp);
 	if (c->op.ok)
 		rama_cap_fd_set(c->fd, RAMA_CAP_NO_FILE, RAMA_CAP_NO_STREAM, 0);
+	if (RAMA_CAP_UNLIKELY(rama_cap_hooks_wanted))
+		rama_cap_hooks_again();
 }
 
 /* Of a stream, at its end or after an error: an event only. */
@@ -565,27 +623,46 @@ static __attribute__((noinline)) void nothing_moved(struct rama_cap_thread *t,
 	rama_cap_live_call(t, RAMA_SEG_LAYER_STDIO, f->name, &c->op);
 }
 
-void rama_cap_end_stream(const struct rama_cap_span *sp, struct rama_cap_call *c)
+void rama_cap_from(uintptr_t cfa)
+{
+	rama_cap_thread.cfa = cfa;
+}
+
+/* rama_cap_thread.cfa: where it came from */
+void rama_cap_end_stream_from(const struct rama_cap_span *sp, struct rama_cap_call *c)
 {
 	struct rama_cap_thread *t = &rama_cap_thread;
 	int saved = errno;
 
 	rama_cap_idle(sp);
+	const uintptr_t cfa = t->cfa;
+
+	t->cfa = 0;
 	if (!c->stream || (!c->op.ok && !rama_cap_live_on(RAMA_SEG_LAYER_STDIO)))
 		return;
 	rama_cap_times(sp, &c->op);
 	if (RAMA_CAP_UNLIKELY(t->busy) && !rama_cap_was_left(t, rama_cap_frame())) {
-		missed(t);
+		rama_cap_missed(t);
 	} else if (RAMA_CAP_LIKELY(t->live == *rama_cap_live) || rama_cap_wake()) {
-		enter(t, rama_cap_frame());
+		rama_cap_busy(t, rama_cap_frame());
 		struct rama_core_stdio_file *f = rama_cap_stream_file(t, c->stream);
+
+		t->cfa = cfa;
 		if (f && RAMA_CAP_UNLIKELY(!c->op.ok))
 			nothing_moved(t, f, c);
 		else if (f)
 			do_stdio(t, f, &c->op);
-		leave(t);
+		t->cfa = 0;
+		rama_cap_free(t);
 	}
 	errno = saved;
+}
+
+void rama_cap_end_stream(const struct rama_cap_span *sp, struct rama_cap_call *c)
+{
+	/* in here, and the stack is walked from here: wrappers need not pass it on */
+	rama_cap_thread.cfa = RAMA_CAP_CFA;
+	rama_cap_end_stream_from(sp, c);
 }
 
 uintptr_t rama_cap_iov_mem(const struct iovec *iov, int n)

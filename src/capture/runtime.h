@@ -8,7 +8,10 @@
  *   identity.c who we are, what was asked of us, what time it is
  *   files.c    path or descriptor -> the slots of a file
  *   record.c   one observed call -> slots, heat map
+ *   quick.c    ... the same of nearly all calls, and short
  *   events.c   ... -> trace, live events
+ *   sites.c    which place in the program a call comes from
+ *   modules.c  ... and in which program or library that is
  *   thread.c   lanes of threads
  *   jump.c     handlers that interrupted us and do not come back
  *   confine.c  notices that the process confines itself: then we are quiet
@@ -59,6 +62,7 @@ struct rama_cap_fd {
 	struct rama_core_stdio_file *stdio; /* of the stream on it */
 	uint32_t name;			    /* of a directory that has no slot */
 	uint32_t generation;		    /* segment that all this is of: changes with fork */
+	uint64_t pad;			    /* a power of two of bytes: found without a product */
 };
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -75,7 +79,18 @@ struct rama_cap_pending {
  * it */
 struct rama_cap_nest {
 	uint32_t id, outer; /* ids of calls of this thread */
+	bool outermost;	    /* no other call of a higher layer is around it */
 };
+
+/* Where the frame of who called this function ends: the return address stands below. It costs
+ * nothing but the passing on. 0: not to be had. */
+#if defined(__x86_64__) && !defined(RAMA_STATIC_WRAP)
+#define RAMA_CAP_CFA ((uintptr_t)__builtin_dwarf_cfa())
+#define RAMA_CAP_RETURN(cfa) (*(const uintptr_t *)((cfa)-8))
+#else
+#define RAMA_CAP_CFA ((uintptr_t)0)
+#define RAMA_CAP_RETURN(cfa) ((cfa)&0)
+#endif
 
 #define RAMA_CAP_NO_LANE \
 	3u /* rama_cap_thread.live of a thread without a lane: what *rama_cap_live never is */
@@ -100,6 +115,13 @@ struct rama_cap_thread {
 	char *scratch;		    /* room for paths, RAMA_CAP_SCRATCH bytes */
 	uint32_t head, tail;
 	uint32_t parent; /* id of the call of a higher layer that is at work; 0: none */
+	/* the name of the first descriptor that a call below such a one was the first to use, and
+	 * the id of that one: how files of MPI that were opened before an attach get theirs */
+	uint32_t met, met_in;
+	/* where the call that is being recorded came from (RAMA_CAP_CFA of its wrapper; 0: not
+	 * known); and the outermost one of a higher layer that is at work: also where it returns
+	 * to, 0: there is none */
+	uintptr_t cfa, outer_cfa, outer_ret;
 	/* of the call that is being recorded; NULL: it has none */
 	const struct rama_cap_nest *nest;
 	/* RAMA_CAP_QUEUE of them, at the end of the scratch memory */
@@ -130,23 +152,36 @@ struct rama_cap_pool_now {
 struct rama_cap_run {
 	/* read by every call */
 	uint64_t tick0;
-	uintptr_t mem_mask; /* alignment - 1; 0: it is no power of two, or 1 */
+	/* bits of an address that is not aligned; 0: the alignment is no power of two, or 1 */
+	uintptr_t mem_mask;
 	uintptr_t mem_align;
 	struct rama_cap_fd *fds;
 	struct rama_seg_control *control;
 	uint32_t generation;
 	uint32_t heat;	/* bit per layer that has a heat map */
 	uint32_t clock; /* enum rama_seg_clock_source */
+	/* Descriptors below go the quick way, and streams if there are any: the clock is the TSC,
+	 * and mem_mask says all of the alignment. 0: none (quick.c) */
+	uint32_t quick_fds;
+	/* Is it asked for which places calls come from? And what changes when libraries go, in
+	 * bits that no address of a program has; if it is not asked for, all bits, so that all
+	 * places are one. */
+	bool sites;
+	uint64_t site_turn;
+	bool filtered; /* there was a filter of system calls (seccomp) before us */
 	/* the rest */
 	atomic_uint phase;
 	int64_t pid,
 		/* job_pid: of the first process of a family of forks, where no job id is known */
 		job_pid;
 	double hz;
+	/* of the agent that chooses who makes events: its beat, and since when it is the same */
+	uint32_t focus_beat;
+	uint64_t focus_since;
 	struct rama_seg_header *head;
 	struct rama_seg_identity *id;
 	struct rama_seg_state *state;
-	uint32_t live;				 /* what the control word begins with */
+	uint32_t live, live_until;		 /* what the control words begin with */
 	uint32_t slots[RAMA_SEG_KINDS], n_lanes; /* how many there may be */
 	/* chunks of records: how many there may be, and how large they are (a power of 2) */
 	uint32_t pool_chunks, pool_shift;
@@ -156,7 +191,7 @@ struct rama_cap_run {
 	uint64_t failed_most; /* ... while names of files that do not exist are still added */
 	uint32_t fd_high;     /* highest descriptor in use + 1 */
 	uint64_t heat_width;  /* ticks */
-	uint32_t names_lock, cwd_lock, mount_lock, events_lock;
+	uint32_t names_lock, cwd_lock, mount_lock, events_lock, sites_lock;
 	uint32_t mounts_known;
 	uint32_t no_lustre; /* the mounts are known, and none is */
 	/* RAMA_CORE_H5D_NO_...: what the HDF5 library of the program cannot say */
@@ -165,6 +200,7 @@ struct rama_cap_run {
 	int64_t zone;	  /* seconds east of Greenwich */
 	uint64_t euid;	  /* with which the segment was made */
 	bool forked, bare, ended;
+	bool server; /* serves files to others: of its own calls reads, writes and syncs are told */
 	bool unlinked; /* the segment has no name any more */
 	bool logged;   /* what was recorded up to MPI_Finalize is in a log already */
 	struct rama_config_settings *settings;
@@ -186,7 +222,7 @@ extern const volatile uint32_t *rama_cap_live;
 
 /* The slow side of rama_cap_begin: starts us, or a new history in a forked child, or gives the
  * thread its lane. false: not now. */
-bool rama_cap_wake(void);
+bool rama_cap_wake(void) __attribute__((cold));
 /* same, but a forked child that only tidies up its descriptors stays asleep */
 bool rama_cap_awake(void);
 static inline bool rama_cap_alive(void)
@@ -211,6 +247,8 @@ void rama_cap_replace_failed(void);
 /* finish.c: false: it could not be written, which is counted. The segment goes. unwrite: the
  * process goes on after all. */
 bool rama_cap_write_log(void);
+/* Has it done so little that the site wants no log of it? Its history has to have an end. */
+bool rama_cap_is_small(void);
 const char *rama_cap_log_written(void); /* of the log that was written; NULL: none was */
 void rama_cap_unwrite_log(void);
 bool rama_cap_log_path(char *to, size_t size); /* where a log of this process would go */
@@ -229,24 +267,41 @@ bool rama_cap_by_run(void); /* Is `iorama run` at work, and on this host? */
 bool rama_cap_wanted(const struct rama_seg_identity *id); /* is this program to be observed? */
 void rama_cap_read_settings(void);
 void rama_cap_choose_clock(void);
+static inline void rama_cap_choose_quick(void) /* when it has changed, and the settings are read */
+{
+	bool quick = rama_cap_run.clock == RAMA_SEG_CLOCK_TSC &&
+		     rama_cap_run.mem_align == rama_cap_run.mem_mask + 1;
+
+	rama_cap_run.quick_fds = quick ? RAMA_CAP_FDS_FIRST : 0;
+}
 double rama_cap_measure_hz(const struct rama_seg_ticks *c);
 /* Puts the segment where the next program of this process looks for it; false: that cannot be. */
 bool rama_cap_hand_on(void);
 const char *rama_cap_variable(const char *name); /* of the environment; NULL: not set */
 void rama_cap_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real);
+/* what the system has counted of the process so far; false: it does not say */
+bool rama_cap_usage(struct rama_seg_usage *to);
+void rama_cap_usage_end(void);	  /* into the segment */
 void rama_cap_mounts_again(void); /* into the segment of a forked child */
 
-uint64_t rama_cap_ticks_slow(void);
-static inline uint64_t rama_cap_ticks(void)
+uint64_t rama_cap_ticks_slow(void) __attribute__((cold));
+/* where rama_cap_run.clock says that it is the one */
+static inline __attribute__((always_inline)) uint64_t rama_cap_ticks_tsc(void)
 {
 #if defined(__x86_64__)
-	if (RAMA_CAP_LIKELY(rama_cap_run.clock == RAMA_SEG_CLOCK_TSC))
-		return __builtin_ia32_rdtsc();
+	return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
 	uint64_t t;
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
 	return t;
+#else
+	return rama_cap_ticks_slow();
 #endif
+}
+static inline uint64_t rama_cap_ticks(void)
+{
+	if (RAMA_CAP_LIKELY(rama_cap_run.clock == RAMA_SEG_CLOCK_TSC))
+		return rama_cap_ticks_tsc();
 	return rama_cap_ticks_slow();
 }
 
@@ -263,6 +318,15 @@ static inline __attribute__((always_inline)) uintptr_t rama_cap_frame(void)
 #endif
 }
 
+static inline __attribute__((always_inline)) void rama_cap_note_frame(uintptr_t *to)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("movq %%rsp, %0" : "=m"(*to));
+#else
+	*to = rama_cap_frame();
+#endif
+}
+
 /* Before the real call, which is this function on this descriptor (-1: on none). The lane says
  * what its thread is at; a call that comes while another is at work, as those of MPI-IO do, is
  * part of it. false: do not observe it. */
@@ -274,18 +338,28 @@ static inline __attribute__((always_inline)) void rama_cap_doing(const struct ra
 	if (RAMA_CAP_LIKELY(l->doing_since == 0)) {
 		l->doing_fn = fn;
 		l->doing_fd = (uint32_t)fd + 1;
-		rama_cap_thread.doing_frame = rama_cap_frame();
+		rama_cap_note_frame(&rama_cap_thread.doing_frame);
 		l->doing_since = sp->t0;
 	}
 }
 bool rama_cap_begin_slow(struct rama_cap_span *sp, unsigned fn, int fd);
+/* so that the caller's own span need not lie in memory */
+static inline __attribute__((always_inline)) bool rama_cap_begin_aside(struct rama_cap_span *sp,
+								       unsigned fn, int fd)
+{
+	struct rama_cap_span aside = { 0 };
+	bool on = rama_cap_begin_slow(&aside, fn, fd);
+
+	*sp = aside;
+	return on;
+}
 static inline __attribute__((always_inline)) bool rama_cap_begin(struct rama_cap_span *sp,
 								 unsigned fn, int fd)
 {
 	if (RAMA_CAP_UNLIKELY(*rama_cap_live != rama_cap_thread.live) ||
 	    RAMA_CAP_UNLIKELY(rama_cap_run.clock != RAMA_SEG_CLOCK_TSC))
-		return rama_cap_begin_slow(sp, fn, fd);
-	sp->t0 = rama_cap_ticks();
+		return rama_cap_begin_aside(sp, fn, fd);
+	sp->t0 = rama_cap_ticks_tsc();
 	rama_cap_doing(sp, fn, fd);
 	return true;
 }
@@ -310,107 +384,45 @@ static inline void rama_cap_begin_again(struct rama_cap_span *sp)
 		l->doing_since = sp->t0;
 }
 
-/* ---- record.c: after the real call; errno is kept -------------------------------------------- */
+/* what servers do all the time, and nobody can use: GlusterFS asks six times for each write */
+#define RAMA_CAP_OF_SERVERS                                                                      \
+	(1ull << RAMA_TAB_OP_STAT | 1ull << RAMA_TAB_OP_STATOTHER | 1ull << RAMA_TAB_OP_ACCESS | \
+	 1ull << RAMA_TAB_OP_XATTR | 1ull << RAMA_TAB_OP_SEEK | 1ull << RAMA_TAB_OP_READDIR)
 
-/* The ways that must be short: a read, a write, something without data on a descriptor. `what`:
- * RAMA_CORE_OP_WORD */
-void rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
-			  uint64_t what);
-void rama_cap_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
-			   uint64_t what);
-void rama_cap_record_other(uint64_t t0, int fd, int64_t off, uint64_t what);
-static inline __attribute__((always_inline)) void rama_cap_end_data(const struct rama_cap_span *sp,
-								    const struct rama_cap_call *c)
+/* ---- record.c: our own code is at work ------------------------------------------------------- */
+
+/* what handlers queued meanwhile */
+void rama_cap_drain(struct rama_cap_thread *t) __attribute__((cold));
+
+/* rama_cap_enter() and rama_cap_leave() (record.h) for those who know that the thread is awake and
+ * that nothing in between touches errno. frame: an address in the frame of the one who works, or
+ * below it */
+static inline void rama_cap_busy(struct rama_cap_thread *t, uintptr_t frame)
 {
-	uint64_t what = RAMA_CORE_OP_WORD(c->op.fn, c->op.kind, c->op.how, c->op.ok, c->op.has_off);
-
-	if (c->op.kind == RAMA_TAB_OP_READ)
-		rama_cap_record_read(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
-	else if (c->op.kind == RAMA_TAB_OP_WRITE)
-		rama_cap_record_write(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
-	else
-		rama_cap_record_other(sp->t0, c->fd, c->op.off, what);
+	t->frame = frame;
+	atomic_signal_fence(memory_order_seq_cst);
+	t->busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
 }
-/* c->path gave c->fd */
-void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c);
-void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c);
-void rama_cap_end_meta(const struct rama_cap_span *sp,
-		       struct rama_cap_call *c); /* by path, or c->fd without one */
-/* c->fd is no file */
-void rama_cap_end_other(const struct rama_cap_span *sp, struct rama_cap_call *c);
-void rama_cap_end_stream(const struct rama_cap_span *sp, struct rama_cap_call *c);
-
-/* The pieces, for wrappers by hand: enter, do, leave. enter is false if a handler interrupted
- * us: then nothing may be done but count the call as missed, which it did. */
-struct rama_cap_visit {
-	int saved_errno;
-	struct rama_cap_thread *t;
-};
-bool rama_cap_enter(struct rama_cap_visit *v);
-void rama_cap_leave(struct rama_cap_visit *v);
-void rama_cap_times(const struct rama_cap_span *sp, struct rama_core_op *op);
-void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_core_posix_file *f,
-		       struct rama_core_op *op);
-void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f,
-		       struct rama_core_op *op);
-void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f,
-		       struct rama_core_op *op);
-/* a slot of any kind that has an apply(); layer: of its events; RAMA_SEG_EVENT_LAYERS: none */
-void rama_cap_do_kind(struct rama_cap_thread *t, enum rama_seg_kind kind, void *slot,
-		      struct rama_core_op *op, enum rama_seg_layer layer);
-void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f,
-		     struct rama_core_op *op, const struct rama_core_h5d_shape *s,
-		     const struct rama_core_h5d_access *a); /* s: of OPEN; a: of READ and WRITE */
-void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf_var *f,
-			     struct rama_core_op *op, const struct rama_core_pnetcdf_shape *s,
-			     const struct rama_core_pnetcdf_access *a);
-/* the bytes of its extended attribute */
-void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_core_lustre_file *f,
-			const void *layout, size_t len);
-void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_core_op *op);
-/* of all names that do not exist */
-#define RAMA_CAP_NAME_FAILED "<FAILED>"
-/* a failed call, or one on a name without slots: the EXTRA record of the name, or the common one */
-void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n,
-			struct rama_core_op *op);
-/* the same by path, and its event */
-void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len,
-			  struct rama_core_op *op);
-void rama_cap_drain(struct rama_cap_thread *t);
-
-/* ---- events.c: for calls that have just been recorded ---------------------------------------- */
-
-/* Are events of this layer asked for, to keep or live? Two words next to each other, read as
- * one. */
-typedef uint64_t __attribute__((may_alias)) rama_cap_two_words;
-static inline bool rama_cap_eventful(enum rama_seg_layer layer)
+static inline void rama_cap_free(struct rama_cap_thread *t)
 {
-	const volatile rama_cap_two_words *words =
-		(const volatile rama_cap_two_words *)&rama_cap_run.control->trace;
-
-	return RAMA_CAP_UNLIKELY((*words & 0x100000001ull << layer) != 0);
+	atomic_signal_fence(memory_order_seq_cst);
+	t->busy = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (RAMA_CAP_UNLIKELY(t->head != t->tail)) /* handlers from now on do their own work */
+		rama_cap_drain(t);
 }
-_Static_assert(offsetof(struct rama_seg_control, live) == 4, "next to each other");
-static inline bool rama_cap_live_on(enum rama_seg_layer layer)
-{
-	return RAMA_CAP_UNLIKELY(*(const volatile uint32_t *)&rama_cap_run.control->live >> layer &
-				 1);
-}
-/* a read or write that succeeded; rama_cap_eventful() */
-void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		     const struct rama_core_op *op);
-/* any other call, and what failed; rama_cap_live_on() */
-void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-			const struct rama_core_op *op);
-/* a failed call on a path that may not exist; rama_cap_live_on() */
-void rama_cap_live_path(struct rama_cap_thread *t, enum rama_seg_layer layer, const char *path,
-			size_t len, const struct rama_core_op *op);
+void rama_cap_missed(struct rama_cap_thread *t)
+	__attribute__((cold)); /* a call that cannot be recorded */
 
 /* ---- files.c --------------------------------------------------------------------------------- */
 
 /* the cleaned path in the thread's scratch; NULL: cannot be known or is not observed. *len: its
  * length. */
 const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *path, size_t *len);
+/* the same, and the entry of that name, if there is one already */
+const char *rama_cap_clean_known(struct rama_cap_thread *t, int dirfd, const char *path,
+				 size_t *len, struct rama_seg_name **n);
 /* bytes of a chunk of records, for slots of a kind or RAMA_CAP_POOL_NAMES, with memory behind them;
  * the caller holds the names lock and adds them to `used` when they are. NULL: there is no room */
 unsigned char *rama_cap_pool_room(unsigned what, uint32_t n);
@@ -494,24 +506,57 @@ static inline void rama_cap_layout(uint32_t name, int fd)
 		rama_cap_layout_slow(name, fd);
 }
 
-/* around the real call of a higher layer, and around recording it */
-static inline void rama_cap_nest_begin(struct rama_cap_nest *n)
+/* Around the real call of a higher layer, and around recording it. cfa: RAMA_CAP_CFA of its
+ * wrapper; 0: not known */
+static inline void rama_cap_nest_begin(struct rama_cap_nest *n, uintptr_t cfa)
 {
 	struct rama_cap_thread *t = &rama_cap_thread;
 
 	n->outer = t->parent;
 	n->id = t->lane ? (uint32_t)++t->lane->calls : 0;
 	t->parent = n->id;
+	/* one that stands further down was left by a jump */
+	n->outermost = cfa && (!t->outer_ret || cfa > t->outer_cfa);
+	if (n->outermost) {
+		t->outer_cfa = cfa;
+		t->outer_ret = RAMA_CAP_RETURN(cfa);
+	}
 }
 static inline void rama_cap_nest_end(const struct rama_cap_nest *n)
 {
 	rama_cap_thread.parent = n->outer;
+	if (n->outermost)
+		rama_cap_thread.outer_ret = 0;
 }
 
 /* ---- hand_aio.c: when asynchronous operations were submitted --------------------------------- */
 
-void rama_cap_aio_submitted(const void *cb, uint64_t t0);
-uint64_t rama_cap_aio_taken(const void *cb); /* 0: not known */
+struct rama_cap_aio {
+	uint64_t t0;	 /* 0: not known */
+	uint32_t parent; /* the call that it was submitted in, if this thread made that; else 0 */
+};
+/* of `bytes` at `off` of a descriptor */
+void rama_cap_aio_submitted(const void *cb, uint64_t t0, int fd, int64_t off, int64_t bytes);
+struct rama_cap_aio rama_cap_aio_taken(const void *cb);
+
+/* ---- mpi/requests.c: nonblocking calls of MPI that are under way ----------------------------- */
+
+#ifdef RAMA_STATIC_WRAP /* MPI is not in there */
+enum { rama_cap_requests = 0 };
+#define rama_cap_request_of(name, off, bytes) ((void)(name), (void)(off), (void)(bytes), 0u)
+#else
+extern uint32_t rama_cap_requests; /* how many there are */
+/* the one of this thread that bytes of a file belong to: its id; 0: none */
+uint32_t rama_cap_request_of(uint32_t name, int64_t off, int64_t bytes);
+#endif
+/* what a call of this thread on that file is part of */
+static inline uint32_t rama_cap_parent(const struct rama_cap_thread *t, uint32_t name, int64_t off,
+				       int64_t bytes)
+{
+	if (RAMA_CAP_LIKELY(t->parent || !rama_cap_requests))
+		return t->parent;
+	return rama_cap_request_of(name, off, bytes);
+}
 
 /* ---- thread.c -------------------------------------------------------------------------------- */
 
@@ -531,7 +576,7 @@ void rama_cap_jump(const void *env); /* before longjmp(env) */
 bool rama_cap_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to);
 /* busy, but the code that is at work was left and will not come back? Then it no longer is.
  * here: of the one who asks */
-bool rama_cap_was_left(struct rama_cap_thread *t, uintptr_t here);
+bool rama_cap_was_left(struct rama_cap_thread *t, uintptr_t here) __attribute__((cold));
 /* start.c: of a thread that was waking us, perhaps */
 void rama_cap_wake_jumped(uintptr_t here, uintptr_t to);
 

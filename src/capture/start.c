@@ -6,8 +6,10 @@
 #include <sys/auxv.h>
 
 #include "capture/attach.h"
+#include "capture/hooks/hooks.h"
 #include "capture/launch.h"
 #include "capture/place.h"
+#include "capture/uring/uring.h"
 
 struct rama_cap_run rama_cap_run;
 uint32_t rama_cap_quiet;
@@ -134,9 +136,13 @@ static bool begin_forked(void)
 	uint64_t euid = rama_cap_run.euid;
 
 	/* threads of the parent that held them are not here to let go */
+	rama_cap_run.sites_lock = 0;
 	rama_cap_run.names_lock = rama_cap_run.cwd_lock = rama_cap_run.mount_lock =
 		rama_cap_run.events_lock = 0;
-	rama_cap_run.live = rama_cap_run.control->live; /* as it was switched since */
+	/* as it was switched since; not what an agent chose for its parent */
+	rama_cap_run.live = rama_cap_run.control->focus ? rama_cap_run.control->asked_live
+							: rama_cap_run.control->live;
+	rama_cap_run.live_until = rama_cap_run.control->live_until;
 	rama_cap_run.pid = rama_cap_sys3(SYS_getpid, 0, 0, 0);
 	rama_cap_run.forked = true;
 	rama_cap_run.ended = rama_cap_run.logged = false;
@@ -196,6 +202,8 @@ static bool wake(bool fork_too)
 		rama_cap_live = &asleep;
 	}
 	atomic_store(&rama_cap_run.phase, ok ? RAMA_CAP_AWAKE : RAMA_CAP_ENDED);
+	if (ok)
+		rama_cap_hooks_begin();
 	waking = false;
 	errno = saved;
 	return ok;
@@ -233,12 +241,15 @@ void rama_cap_settle(void)
 /* After a detach all begins anew, with the settings of this time. */
 static bool begin_again(void)
 {
+	rama_cap_run.sites_lock = 0;
 	rama_cap_run.names_lock = rama_cap_run.cwd_lock = rama_cap_run.mount_lock =
 		rama_cap_run.events_lock = 0;
 	rama_cap_run.ended = rama_cap_run.logged = false;
+	rama_cap_run.tally = NULL; /* stays mapped: a thread may be at work in it */
 	rama_cap_run.generation++;
 	rama_cap_read_settings();
 	rama_cap_run.live = rama_cap_run.settings->live;
+	rama_cap_run.live_until = 0;
 	if (!rama_cap_create_segment())
 		return false;
 	forget_records();
@@ -278,6 +289,7 @@ static void stamp(void)
 	struct rama_seg_ticks *c = &rama_cap_run.id->clock;
 
 	rama_cap_clock_pair(&c->tick1, &c->mono1, &c->real1);
+	rama_cap_usage_end();
 }
 
 /* Under `iorama run` the segment is all there is to leave, and it goes on being filled:
@@ -290,23 +302,41 @@ void rama_cap_end_process(void)
 		return;
 	if (__atomic_exchange_n(&rama_cap_run.ended, true, __ATOMIC_ACQ_REL) && rama_cap_run.bare)
 		return;
+	rama_cap_uring_last_sight();
 	stamp(); /* before the phase: who reads DONE relies on the second pair of clocks */
 	__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_DONE, __ATOMIC_RELEASE);
 	rama_cap_tally_end(false);
-	if (rama_cap_run.bare) {
+	bool small = rama_cap_is_small();
+	if (rama_cap_run.bare || small) {
 		atomic_store(&rama_cap_run.phase, RAMA_CAP_ENDED);
 		rama_cap_live = &asleep;
-		if (!rama_cap_run.logged)
+		if (small)
+			rama_cap_remove_segment();
+		else if (!rama_cap_run.logged)
 			rama_cap_write_log();
 	}
 	errno = saved;
 }
+
+#ifndef RAMA_STATIC_WRAP
+void rama_cap_end_attached(void)
+{
+	bool alive = rama_cap_alive();
+
+	rama_cap_end_process();
+	if (alive && !rama_cap_off) {
+		atomic_store(&rama_cap_run.phase, RAMA_CAP_ENDED);
+		rama_cap_live = &asleep;
+	}
+}
+#endif
 
 /* A process that was forked and has done nothing yet begins a history all the same: what says
  * that nothing was recorded of it. */
 void rama_cap_go_quiet(const char *why)
 {
 	if (rama_cap_wake()) {
+		rama_cap_uring_last_sight();
 		stamp();
 		rama_cap_run.id->flags |= RAMA_SEG_QUIET;
 		strncpy(rama_cap_run.state->why, why, sizeof(rama_cap_run.state->why) - 1);
@@ -318,6 +348,7 @@ void rama_cap_go_quiet(const char *why)
 	was_clock = rama_cap_run.clock;
 	rama_cap_live = &asleep;
 	rama_cap_run.clock = 0; /* neither of those that there are */
+	rama_cap_choose_quick();
 	__atomic_store_n(&rama_cap_quiet, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -325,6 +356,7 @@ void rama_cap_go_on(void)
 {
 	__atomic_store_n(&rama_cap_quiet, 0, __ATOMIC_SEQ_CST);
 	rama_cap_run.clock = was_clock;
+	rama_cap_choose_quick();
 	atomic_store(&rama_cap_run.phase, was_phase);
 	if (was_phase != RAMA_CAP_AWAKE || *live_page != RAMA_CAP_LIVE + rama_cap_run.generation)
 		return;
@@ -337,6 +369,7 @@ void rama_cap_replace_process(bool goes_on, bool fails)
 {
 	if (rama_cap_off || !rama_cap_alive())
 		return;
+	rama_cap_uring_last_sight();
 	stamp();
 	__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_REPLACED, __ATOMIC_RELEASE);
 	rama_cap_tally_end(true);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_agent.c: iorama agent */
 #include <errno.h>
+#ifndef RAMA_WITHOUT_JANSSON
 #include <jansson.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,7 @@
 
 #include "agent/agent.h"
 #include "base/human.h"
+#include "base/without.h"
 #include "bus/sink.h"
 #include "cli/commands.h"
 #include "cli/input.h"
@@ -146,22 +149,6 @@ static uint64_t size_of(struct command *c, enum rama_tab_option_id option, uint6
 	return v;
 }
 
-static unsigned interval_of(struct command *c)
-{
-	const char *text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_interval);
-	char *end;
-	long v;
-
-	if (text == NULL)
-		return 5;
-	v = strtol(text, &end, 10);
-	if (*text == '\0' || *end != '\0' || v < 1 || v > 1000)
-		rama_cli_opts_usage(
-			&c->o, "--interval is a number of milliseconds from 1 to 1000, not '%s'",
-			text);
-	return (unsigned)v;
-}
-
 static enum rama_agent_events events_of(struct command *c)
 {
 	static const char *const word[] = { "asked", "on", "off" };
@@ -173,8 +160,43 @@ static enum rama_agent_events events_of(struct command *c)
 	rama_cli_opts_usage(&c->o, "--events is asked, on or off, not '%s'", text);
 }
 
+static double limit_of(struct command *c, enum rama_tab_setting_id setting, double least)
+{
+	const char *text = rama_cli_opts_setting(setting);
+	char *end;
+	double v = strtod(text, &end);
+
+	if (*text == '\0' || *end != '\0' || !(v >= least && v <= 1e9))
+		rama_cli_opts_usage(&c->o, "%s is a number of at least %g, not '%s'",
+				    rama_tab_settings[setting].variable, least, text);
+	return v;
+}
+
+static void choose_focus(struct command *c)
+{
+	c->a.focus = rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_focus);
+	if (!c->a.focus)
+		return;
+	if (c->a.events != RAMA_AGENT_EVENTS_ASKED)
+		rama_cli_opts_usage(&c->o, "--focus and --events: one of them");
+	c->a.focus_calls = (uint64_t)limit_of(c, RAMA_TAB_SET_FOCUS_CALLS, 1);
+	c->a.focus_ratio = limit_of(c, RAMA_TAB_SET_FOCUS_RATIO, 1);
+	c->a.focus_rounds = (unsigned)limit_of(c, RAMA_TAB_SET_FOCUS_ROUNDS, 1);
+}
+
 /* ---- --status -------------------------------------------------------------------------------- */
 
+#ifdef RAMA_WITHOUT_JANSSON
+static int show_status(struct command *c)
+{
+	struct rama_err e = { 0 };
+
+	(void)c;
+	rama_err_without(&e, "a reader of JSON (jansson)");
+	rama_cli_complain("agent", "%s", e.text);
+	return rama_err_status(e.code);
+}
+#else
 static json_int_t number(const json_t *of, const char *a, const char *b)
 {
 	return json_integer_value(json_object_get(json_object_get(of, a), b));
@@ -189,6 +211,27 @@ static void print_job(const json_t *j)
 	for (unsigned i = 0; i < 4; i++)
 		printf(" %14s",
 		       rama_human_count(text, json_integer_value(json_object_get(j, word[i]))));
+	putchar('\n');
+}
+
+static void print_focus(const json_t *f)
+{
+	char calls[RAMA_HUMAN], took[RAMA_HUMAN];
+
+	printf("focus: %s: process %lld on %s, %s a call; %lld others send sums, %s calls made no "
+	       "event; moved %lld times",
+	       json_string_value(json_object_get(f, "job")),
+	       (long long)json_integer_value(json_object_get(f, "pid")),
+	       json_string_value(json_object_get(f, "host")),
+	       rama_human_seconds(
+		       took, (double)json_integer_value(json_object_get(f, "ns_per_call")) * 1e-9),
+	       (long long)json_integer_value(json_object_get(f, "others")),
+	       rama_human_count(calls, json_integer_value(json_object_get(f, "left_out"))),
+	       (long long)json_integer_value(json_object_get(f, "switches")));
+	if (json_integer_value(json_object_get(f, "agents")) > 1)
+		printf("; %lld agents choose together, %s decides",
+		       (long long)json_integer_value(json_object_get(f, "agents")),
+		       json_string_value(json_object_get(f, "decides")));
 	putchar('\n');
 }
 
@@ -213,6 +256,7 @@ static void print_status(const json_t *s, bool runs)
 	       rama_human_count(d, number(s, "spool", "messages")),
 	       json_is_true(json_object_get(json_object_get(s, "spool"), "full")) ? "; it is full"
 										  : "");
+	json_array_foreach(json_object_get(s, "focus"), i, job) print_focus(job);
 	if (json_array_size(jobs) > 0)
 		printf("  %-40s %14s %14s %14s %14s\n", "job", "made", "dropped", "stored", "lost");
 	json_array_foreach(jobs, i, job) print_job(job);
@@ -248,6 +292,7 @@ static int show_status(struct command *c)
 	json_decref(s);
 	return 0;
 }
+#endif
 
 /* ---- the agent ------------------------------------------------------------------------------- */
 
@@ -305,10 +350,12 @@ int rama_cli_cmd_agent(int argc, char **argv)
 		.system = rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_system),
 		.samples = !rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_no_samples),
 		.limit = size_of(c, RAMA_TAB_OPT_agent_limit, 1ull << 30, 256 << 10),
-		.interval = interval_of(c),
+		.interval = (unsigned)rama_cli_opts_number(&c->o, RAMA_TAB_OPT_agent_interval, 1,
+							   1000, 5),
 		.events = events_of(c),
 		.root = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_root),
 		.home = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_home),
+		.metrics = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_metrics),
 		.tell = tell,
 		.ctx = c
 	};
@@ -320,6 +367,7 @@ int rama_cli_cmd_agent(int argc, char **argv)
 		rama_cli_opts_usage(&c->o, "--job and --system: one of them");
 	if (rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_drain) && (c->a.job != NULL || c->a.system))
 		rama_cli_opts_usage(&c->o, "--drain is for spools of your own");
+	choose_focus(c);
 	choose_spool(c);
 	status = rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_status) ? show_status(c) : start(c);
 	rama_cli_opts_fini(&c->o);

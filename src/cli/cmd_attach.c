@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "attach/attach.h"
+#include "attach/find.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/now.h"
@@ -17,17 +16,15 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/opts.h"
-#include "launch/find.h"
+#include "launch/attach.h"
 
 #define PATIENCE 5000 /* ms */
 
 struct attach {
 	struct rama_cli_opts o;
-	struct rama_attach_options how;
-	char library[PATH_MAX + 64], settings[3 * PATH_MAX];
+	struct rama_launch_attach it;
 	bool quiet, as_json;
-	pid_t *pid; /* those that it was done to */
-	size_t n;
+	struct rama_attach_list want;
 	struct rama_out out;
 	struct rama_json json;
 };
@@ -65,79 +62,102 @@ static int64_t span(const struct attach *a, enum rama_tab_option_id option, int6
 	return ns / 1000000;
 }
 
-/* The same file under the name that lets it begin nothing by itself. */
 static int find_library(struct attach *a, enum rama_tab_option_id option)
 {
-	const char *chosen = rama_cli_opts_value(&a->o, option);
 	struct rama_err e = { 0 };
-	char path[PATH_MAX], *slash;
 
-	if (rama_launch_find_library(chosen, path, &e) != 0) {
-		rama_cli_complain("attach", "%s", e.text);
-		return 4;
-	}
-	slash = strrchr(path, '/');
-	*slash = '\0';
-	snprintf(a->library, sizeof(a->library), "%s/libiorama-attach.so", path);
-	if (access(a->library, R_OK) != 0) {
-		rama_cli_complain(a->library, "%s", strerror(errno));
-		return 4;
-	}
-	a->how.library = a->library;
-	return 0;
+	if (rama_launch_attach_find_library(&a->it, rama_cli_opts_value(&a->o, option), &e) == 0)
+		return 0;
+	rama_cli_complain("attach", "%s", e.text);
+	return 4;
 }
 
-static void set(struct attach *a, size_t *n, const char *name, const char *value)
+static void set(struct attach *a, const char *name, const char *value)
 {
-	int k = snprintf(a->settings + *n, sizeof(a->settings) - *n - 1, "%s=%s", name, value);
-
-	if (k < 0 || (size_t)k >= sizeof(a->settings) - *n - 1)
+	if (!rama_launch_attach_set(&a->it, name, value))
 		rama_cli_opts_usage(&a->o, "%s is too long", value);
-	*n += (size_t)k + 1;
-	a->settings[*n] = '\0';
 }
 
 static void make_settings(struct attach *a)
 {
 	const char *dir = rama_cli_opts_value(&a->o, RAMA_TAB_OPT_attach_dir);
-	char here[PATH_MAX];
-	size_t n = 0;
 
 	if (dir == NULL)
 		dir = rama_cli_opts_setting(RAMA_TAB_SET_LOG_DIR);
-	if (realpath(dir != NULL && *dir != '\0' ? dir : ".", here) == NULL)
+	if (realpath(dir != NULL && *dir != '\0' ? dir : ".", a->it.log_dir) == NULL)
 		rama_cli_opts_usage(&a->o, "%s: %s", dir, strerror(errno));
-	set(a, &n, "IORAMA_LOG_DIR", here);
+	set(a, "IORAMA_LOG_DIR", a->it.log_dir);
 	if (rama_cli_opts_has(&a->o, RAMA_TAB_OPT_attach_trace))
-		set(a, &n, "IORAMA_TRACE", "1");
+		set(a, "IORAMA_TRACE", "1");
 	if (rama_cli_opts_has(&a->o, RAMA_TAB_OPT_attach_live))
-		set(a, &n, "IORAMA_LIVE", "1");
-	if (getenv("IORAMA_DIR") != NULL)
-		set(a, &n, "IORAMA_DIR", getenv("IORAMA_DIR"));
-	a->how.settings = a->settings;
+		set(a, "IORAMA_LIVE", "1");
+	if (getenv("IORAMA_PATH_ID") != NULL)
+		set(a, "IORAMA_PATH_ID", getenv("IORAMA_PATH_ID"));
+	a->it.dir = getenv("IORAMA_DIR");
+}
+
+/* --probe: "auto", or functions joined by commas */
+static void read_probes(struct attach *a)
+{
+	const char *text = rama_cli_opts_value(&a->o, RAMA_TAB_OPT_attach_probe);
+	struct rama_err e = { 0 };
+	char word[128];
+
+	a->it.known_probes = text != NULL && strcmp(text, "auto") == 0;
+	while (text != NULL && !a->it.known_probes && *text != '\0') {
+		size_t n = strcspn(text, ",");
+
+		snprintf(word, sizeof(word), "%.*s", (int)(n < 127 ? n : 127), text);
+		if (a->it.n_probes == RAMA_PROBES)
+			rama_cli_opts_usage(&a->o, "no more than %d functions", RAMA_PROBES);
+		if (rama_attach_probe_parse(word, &a->it.probe[a->it.n_probes++], &e) != 0)
+			rama_cli_opts_usage(&a->o, "%s", e.text);
+		text += n + (text[n] == ',');
+	}
 }
 
 /* ---- what was done --------------------------------------------------------------------------- */
 
-static void name_of(pid_t pid, char *to, size_t room)
+static void tell_probes(struct attach *a, const struct rama_launch_attach_probes *p)
 {
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	f = fopen(path, "re");
-	if (f == NULL || fgets(to, (int)room, f) == NULL)
-		snprintf(to, room, "?");
-	to[strcspn(to, "\n")] = '\0';
-	if (f != NULL)
-		fclose(f);
+	rama_json_key(&a->json, "probes");
+	rama_json_open(&a->json, '[');
+	for (int i = 0; i < p->n; i++) {
+		rama_json_open(&a->json, '{');
+		rama_json_key_string(&a->json, "function", p->one[i].function);
+		rama_json_key_i64(&a->json, "calls", (int64_t)p->one[i].calls);
+		rama_json_key_f64(&a->json, "seconds", (double)p->one[i].ns * 1e-9);
+		rama_json_key_i64(&a->json, "unmatched", (int64_t)p->one[i].unmatched);
+		rama_json_key_i64(&a->json, "threads", p->one[i].threads);
+		rama_json_key_f64(&a->json, "stood", p->one[i].stood);
+		rama_json_close(&a->json, '}');
+	}
+	rama_json_close(&a->json, ']');
 }
 
-static void tell(struct attach *a, pid_t pid, const char *what, const struct rama_attach_done *d)
+static void say_probes(pid_t pid, const char *name, const struct rama_launch_attach_probes *p,
+		       bool begun)
+{
+	for (int i = 0; i < p->n; i++) {
+		const struct rama_attach_probe_done *d = &p->one[i];
+
+		if (begun)
+			fprintf(stderr,
+				"iorama: %d (%s): %s() is observed; %u threads stood for %.2f ms\n",
+				(int)pid, name, d->function, d->threads, d->stood * 1e3);
+		else
+			fprintf(stderr, "iorama: %d (%s): %s() was called %llu times, %.6f s\n",
+				(int)pid, name, d->function, (unsigned long long)d->calls,
+				(double)d->ns * 1e-9);
+	}
+}
+
+static void tell(struct attach *a, pid_t pid, const char *what, const struct rama_attach_done *d,
+		 const struct rama_launch_attach_probes *p)
 {
 	char name[64];
 
-	name_of(pid, name, sizeof(name));
+	rama_attach_process_name(pid, name, sizeof(name));
 	if (a->as_json) {
 		rama_json_open(&a->json, '{');
 		rama_json_key_i64(&a->json, "pid", pid);
@@ -147,6 +167,7 @@ static void tell(struct attach *a, pid_t pid, const char *what, const struct ram
 		rama_json_key_f64(&a->json, "borrowed", d->borrowed);
 		rama_json_key_i64(&a->json, "slots", d->slots);
 		rama_json_key_string(&a->json, "log", d->log[0] != '\0' ? d->log : NULL);
+		tell_probes(a, p);
 		rama_json_close(&a->json, '}');
 	} else if (!a->quiet && d->slots > 0) {
 		fprintf(stderr,
@@ -157,44 +178,54 @@ static void tell(struct attach *a, pid_t pid, const char *what, const struct ram
 		fprintf(stderr, "iorama: %d (%s): %s\n", (int)pid, name,
 			d->log[0] != '\0' ? d->log : "no longer observed; it has left no log");
 	}
+	if (!a->as_json && !a->quiet)
+		say_probes(pid, name, p, d->slots > 0);
 }
 
-static int attach_all(struct attach *a)
+static void on_told(void *arg, const struct rama_launch_attach_told *t)
 {
-	int status = 0;
+	struct attach *a = arg;
 
-	a->pid = calloc(a->o.n_args, sizeof(*a->pid));
-	if (a->pid == NULL) {
-		rama_cli_complain("attach", "out of memory");
-		return 4;
+	switch (t->what) {
+	case RAMA_LAUNCH_ATTACHED:
+		tell(a, t->pid, "attached", t->done, t->probes);
+		break;
+	case RAMA_LAUNCH_DETACHED:
+		tell(a, t->pid, "detached", t->done, t->probes);
+		break;
+	case RAMA_LAUNCH_ATTACH_STAYS:
+		if (!a->quiet)
+			fprintf(stderr, "iorama: other ranks are still observed; the log is made "
+					"when the last is detached or has ended\n");
+		break;
+	case RAMA_LAUNCH_ATTACH_REFUSED:
+		rama_cli_complain(a->o.command == RAMA_TAB_CMD_attach ? "attach" : "detach", "%s",
+				  t->text);
+		break;
 	}
-	for (size_t i = 0; i < a->o.n_args; i++) {
-		pid_t pid = pid_of(a, a->o.args[i]);
-		struct rama_attach_done done;
-		struct rama_err e = { 0 };
-
-		if (rama_attach(pid, &a->how, &done, &e) == 0) {
-			tell(a, pid, "attached", &done);
-			a->pid[a->n++] = pid;
-			continue;
-		}
-		rama_cli_complain("attach", "%s", e.text);
-		status = 4;
-	}
-	return status;
 }
 
-static int detach_one(struct attach *a, pid_t pid)
+/* ---- the two commands ------------------------------------------------------------------------ */
+
+/* those that are meant */
+static int find_all(struct attach *a)
 {
-	struct rama_attach_done done;
+	const char *job = rama_cli_opts_value(&a->o, RAMA_TAB_OPT_attach_job),
+		   *mount = rama_cli_opts_value(&a->o, RAMA_TAB_OPT_attach_mount);
 	struct rama_err e = { 0 };
+	int rc = 0;
 
-	if (rama_attach_end(pid, &a->how, &done, &e) == 0) {
-		tell(a, pid, "detached", &done);
-		return 0;
-	}
-	rama_cli_complain("detach", "%s", e.text);
-	return 4;
+	for (size_t i = 0; rc == 0 && i < a->o.n_args; i++)
+		rc = rama_attach_list_add(&a->want, pid_of(a, a->o.args[i]), &e);
+	if (rc == 0 && job != NULL)
+		rc = rama_attach_find_job(&a->want, job, &e);
+	if (rc == 0 && mount != NULL)
+		rc = rama_attach_find_mount(&a->want, mount, &e);
+	if (rc == 0 && rama_cli_opts_has(&a->o, RAMA_TAB_OPT_attach_servers))
+		rc = rama_attach_find_servers(&a->want, &e);
+	if (rc != 0)
+		rama_cli_complain("attach", "%s", e.text);
+	return rc != 0 ? 4 : 0;
 }
 
 static void wait_for(int64_t ms)
@@ -214,6 +245,8 @@ static void wait_for(int64_t ms)
 
 static void begin_output(struct attach *a)
 {
+	a->it.tell = on_told;
+	a->it.arg = a;
 	rama_out_init(&a->out, rama_file_to_stdout, NULL);
 	rama_json_init(&a->json, &a->out);
 	if (a->as_json)
@@ -229,7 +262,8 @@ static int end(struct attach *a, int status)
 			status = 4;
 	}
 	rama_out_fini(&a->out);
-	free(a->pid);
+	rama_launch_attach_fini(&a->it);
+	rama_attach_list_fini(&a->want);
 	rama_cli_opts_fini(&a->o);
 	return status;
 }
@@ -238,34 +272,41 @@ int rama_cli_cmd_attach(int argc, char **argv)
 {
 	struct attach a = { 0 };
 	int64_t how_long;
-	int status;
+	int status, left;
 
 	rama_cli_opts_parse(&a.o, RAMA_TAB_CMD_attach, argc, argv);
-	if (a.o.n_args == 0)
+	if (a.o.n_args == 0 && !rama_cli_opts_has(&a.o, RAMA_TAB_OPT_attach_job) &&
+	    !rama_cli_opts_has(&a.o, RAMA_TAB_OPT_attach_mount) &&
+	    !rama_cli_opts_has(&a.o, RAMA_TAB_OPT_attach_servers))
 		rama_cli_opts_usage(&a.o, "no process given");
 	a.quiet = rama_cli_opts_has(&a.o, RAMA_TAB_OPT_attach_quiet);
 	a.as_json = rama_cli_opts_has(&a.o, RAMA_TAB_OPT_attach_json);
-	a.how.patience = (unsigned)span(&a, RAMA_TAB_OPT_attach_wait, PATIENCE);
+	a.it.patience = (unsigned)span(&a, RAMA_TAB_OPT_attach_wait, PATIENCE);
 	how_long = span(&a, RAMA_TAB_OPT_attach_for, -1);
 	make_settings(&a);
+	read_probes(&a);
 	begin_output(&a);
 	status = find_library(&a, RAMA_TAB_OPT_attach_library);
 	if (status == 0)
-		status = attach_all(&a);
-	if (how_long >= 0 && a.n > 0) {
-		wait_for(how_long);
-		for (size_t i = 0; i < a.n; i++) {
-			int rc = detach_one(&a, a.pid[i]);
+		status = find_all(&a);
+	if (status == 0)
+		status = rama_launch_attach_begin(&a.it, a.want.pid, a.want.n);
+	if (how_long >= 0 && a.it.n > 0) {
+		int rc;
 
-			status = status != 0 ? status : rc;
-		}
+		wait_for(how_long);
+		rc = rama_launch_attach_end(&a.it, a.it.pid, a.it.n);
+		status = status != 0 ? status : rc;
 	}
+	left = rama_launch_attach_leave(&a.it, how_long < 0);
+	status = status != 0 ? status : left;
 	return end(&a, status);
 }
 
 int rama_cli_cmd_detach(int argc, char **argv)
 {
 	struct attach a = { 0 };
+	pid_t *pid;
 	int status;
 
 	rama_cli_opts_parse(&a.o, RAMA_TAB_CMD_detach, argc, argv);
@@ -273,10 +314,14 @@ int rama_cli_cmd_detach(int argc, char **argv)
 		rama_cli_opts_usage(&a.o, "no process given");
 	a.quiet = rama_cli_opts_has(&a.o, RAMA_TAB_OPT_detach_quiet);
 	a.as_json = rama_cli_opts_has(&a.o, RAMA_TAB_OPT_detach_json);
-	a.how.patience = (unsigned)span(&a, RAMA_TAB_OPT_detach_wait, PATIENCE);
+	a.it.patience = (unsigned)span(&a, RAMA_TAB_OPT_detach_wait, PATIENCE);
 	begin_output(&a);
 	status = find_library(&a, RAMA_TAB_OPT_detach_library);
-	for (size_t i = 0; status == 0 && i < a.o.n_args; i++)
-		status = detach_one(&a, pid_of(&a, a.o.args[i]));
+	pid = calloc(a.o.n_args, sizeof(*pid));
+	for (size_t i = 0; pid != NULL && i < a.o.n_args; i++)
+		pid[i] = pid_of(&a, a.o.args[i]);
+	if (status == 0 && pid != NULL)
+		status = rama_launch_attach_end(&a.it, pid, a.o.n_args);
+	free(pid);
 	return end(&a, status);
 }

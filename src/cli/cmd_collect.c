@@ -119,21 +119,6 @@ static void print_totals(const struct state *s)
 
 /* ---- from NATS ------------------------------------------------------------------------------- */
 
-static unsigned number(const struct rama_cli_opts *o, enum rama_tab_option_id option,
-		       const char *name, unsigned otherwise, unsigned most)
-{
-	const char *text = rama_cli_opts_value(o, option);
-	char *end;
-	unsigned long v;
-
-	if (text == NULL)
-		return otherwise;
-	v = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end != '\0' || v == 0 || v > most)
-		rama_cli_opts_usage(o, "--%s is a number from 1 to %u, not '%s'", name, most, text);
-	return (unsigned)v;
-}
-
 static int from_bus(struct state *s, const char *store)
 {
 	const struct rama_cli_opts *o = s->o;
@@ -149,9 +134,11 @@ static int from_bus(struct state *s, const char *store)
 			 .domain = rama_cli_opts_value(o, RAMA_TAB_OPT_collect_domain),
 			 .tell = tell,
 			 .ctx = s },
-		.batch = number(o, RAMA_TAB_OPT_collect_batch, "batch", BATCH, 65536),
+		.batch = (unsigned)rama_cli_opts_number(o, RAMA_TAB_OPT_collect_batch, 1, 65536,
+							BATCH),
 		.wait_ms = WAIT_MS,
-		.ack_wait_s = number(o, RAMA_TAB_OPT_collect_ackwait, "ack-wait", ACK_WAIT, 86400),
+		.ack_wait_s = (unsigned)rama_cli_opts_number(o, RAMA_TAB_OPT_collect_ackwait, 1,
+							     86400, ACK_WAIT),
 		.drain = rama_cli_opts_has(o, RAMA_TAB_OPT_collect_drain),
 		.stop = &stop,
 		.progress = s->terminal ? show : NULL,
@@ -243,7 +230,8 @@ int rama_cli_cmd_collect(int argc, char **argv)
 	sigaction(SIGINT, &act, NULL);
 	if (!rama_cli_store_place(&o, RAMA_TAB_OPT_collect_store, store))
 		status = 4;
-	else
+	else if ((status = rama_cli_store_events(&o, RAMA_TAB_OPT_collect_store,
+						 RAMA_TAB_OPT_collect_events)) == 0)
 		status = rama_bus_sink_find(o.args[0], &where) == &rama_bus_sink_nats
 				 ? from_bus(&s, store)
 				 : from_files(&s);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_config.c: iorama config */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/input.h"
+#include "config/settings.h"
 #include "launch/find.h"
 
 /* what libiorama.a needs besides itself */
@@ -90,9 +92,38 @@ static int print_preload(void)
 	return 0;
 }
 
-static int print_one(int option)
+/* as observed processes read it, which leave out what they do not understand */
+static int check(const char *path)
+{
+	static struct rama_config_settings s;
+	static char text[1 << 20];
+	FILE *f = fopen(path, "re");
+	const char *line = s.warnings;
+	size_t n;
+
+	if (f == NULL) {
+		rama_cli_complain(path, "%s", strerror(errno));
+		return errno == ENOENT ? 3 : 4;
+	}
+	n = fread(text, 1, sizeof(text), f);
+	fclose(f);
+	rama_config_settings_init(&s);
+	rama_config_settings_file(&s, text, n < RAMA_CONFIG_SETTINGS_FILE ? n : 0);
+	if (n >= RAMA_CONFIG_SETTINGS_FILE) {
+		rama_cli_complain(path, "it has more than %d bytes, which are not read",
+				  RAMA_CONFIG_SETTINGS_FILE - 1);
+		return 3;
+	}
+	for (; *line != '\0'; line += strcspn(line, "\n") + 1)
+		rama_cli_complain(path, "%.*s", (int)strcspn(line, "\n"), line);
+	return s.n_warnings > 0 ? 3 : 0;
+}
+
+static int print_one(int option, const char *value)
 {
 	switch (option) {
+	case RAMA_TAB_OPT_config_check:
+		return check(value);
 	case RAMA_TAB_OPT_config_cflags:
 		return print_cflags();
 	case RAMA_TAB_OPT_config_ldflags:
@@ -120,9 +151,9 @@ int rama_cli_cmd_config(int argc, char **argv)
 	if (o.n_given == 0)
 		rama_cli_opts_usage(
 			&o, "what should be printed? --cflags, --ldflags, --static-ldflags, "
-			    "--libs, --preload or --version");
+			    "--libs, --preload, --check or --version");
 	for (size_t i = 0; i < o.n_given && status == 0; i++)
-		status = print_one(o.given[i].option);
+		status = print_one(o.given[i].option, o.given[i].value);
 	rama_cli_opts_fini(&o);
 	return status;
 }

@@ -48,10 +48,11 @@ int rama_cli_cmd_doctor(int argc, char **argv)
 	struct rama_cli_opts o;
 	struct rama_out out;
 	const char *root;
-	bool whole;
+	bool whole = true, path;
 
 	rama_cli_opts_parse(&o, RAMA_TAB_CMD_doctor, argc, argv);
-	if (o.n_args > 0)
+	path = o.n_args == 1 && strcmp(o.args[0], "path") == 0;
+	if (o.n_args > 0 && !path)
 		rama_cli_opts_usage(&o, "'%s' is not expected here", o.args[0]);
 	c.as_json = rama_cli_opts_has(&o, RAMA_TAB_OPT_doctor_json);
 	c.quiet = rama_cli_opts_has(&o, RAMA_TAB_OPT_doctor_quiet);
@@ -62,8 +63,11 @@ int rama_cli_cmd_doctor(int argc, char **argv)
 	rama_json_init(&c.json, &out);
 	if (c.as_json)
 		rama_json_open(&c.json, '[');
-	whole = rama_launch_doctor(root, rama_cli_opts_value(&o, RAMA_TAB_OPT_doctor_library),
-				   print, &c);
+	if (path)
+		rama_launch_doctor_path(root, print, &c);
+	else
+		whole = rama_launch_doctor(
+			root, rama_cli_opts_value(&o, RAMA_TAB_OPT_doctor_library), print, &c);
 	if (c.as_json) {
 		rama_json_close(&c.json, ']');
 		rama_out_char(&out, '\n');

@@ -11,9 +11,11 @@
 
 #include "base/source.h"
 #include "cli/commands.h"
-#include "cli/emulate/help.h"
+#include "cli/emulate/keep.h"
 #include "cli/input.h"
+#include "cli/terminal.h"
 #include "emulate/emulate.h"
+#include "emulate/help.h"
 
 #define PLACE "command line"
 #define RANKS_MOST 4096
@@ -65,10 +67,11 @@ static bool find_worker(const char *family, char path[PATH_MAX])
 	return false;
 }
 
-/* iorama-worker-FAMILY MODE name=value… -- words of the mode */
-static int become_worker(const struct rama_emu_config *c, const struct launcher *l)
+/* iorama-worker-FAMILY MODE [WORD] name=value… -- words of the mode; word: one that main.c of the
+ * worker knows, or NULL */
+static int become_worker(const struct rama_emu_config *c, const struct launcher *l, char *word)
 {
-	char path[PATH_MAX], **argv = calloc(RAMA_EMU_PARAMS + c->n_args + 4, sizeof(*argv));
+	char path[PATH_MAX], **argv = calloc(RAMA_EMU_PARAMS + c->n_args + 5, sizeof(*argv));
 	size_t n = 0;
 
 	if (!find_worker(l->family, path)) {
@@ -84,6 +87,8 @@ static int become_worker(const struct rama_emu_config *c, const struct launcher 
 		return 4;
 	argv[n++] = path;
 	argv[n++] = (char *)c->mode;
+	if (word != NULL)
+		argv[n++] = word;
 	for (int i = 0; i < RAMA_EMU_PARAMS; i++)
 		if (c->value[i] != NULL &&
 		    asprintf(&argv[n++], "%s=%s", rama_emu_param_info[i].name, c->value[i]) < 0)
@@ -202,8 +207,7 @@ static int find_mode(struct rama_emu_config *c, struct rama_err *e)
 		memmove(c->args, c->args + 1, --c->n_args * sizeof(*c->args));
 	}
 	if (c->mode[0] != '\0' && rama_emu_mode_find(c->mode) == NULL)
-		return rama_err_set(e, RAMA_EUSAGE,
-				    "there is no mode '%s'; `iorama emulate` lists them", c->mode);
+		return rama_emu_mode_unknown(c->mode, e);
 	return 0;
 }
 
@@ -247,7 +251,21 @@ static int run_here(struct rama_emu_config *c)
 	return status != 0 ? status : worst >= 128 ? 4 : worst;
 }
 
-static int run(struct rama_emu_config *c, const struct launcher *l)
+struct beside {
+	const struct rama_emu_config *c;
+	const struct launcher *l;
+};
+
+static int worker_for_keep(void *ctx, char *word)
+{
+	const struct beside *b = ctx;
+
+	return become_worker(b->c, b->l, word);
+}
+
+/* keep: what is tried goes into a store; NULL: it does not, or another rank does it */
+static int run(struct rama_emu_config *c, const struct launcher *l,
+	       struct rama_cli_emulate_keep *keep)
 {
 	if (speaks(l) && !rama_emu_config_flag(c, RAMA_EMU_P_quiet))
 		for (size_t i = 0; i < c->n_warnings; i++)
@@ -257,7 +275,43 @@ static int run(struct rama_emu_config *c, const struct launcher *l)
 	if (rama_emu_config_given(c, RAMA_EMU_P_ranks) && speaks(l) &&
 	    !rama_emu_config_flag(c, RAMA_EMU_P_quiet))
 		fprintf(stderr, "iorama emulate: --ranks means nothing under %s\n", l->name);
-	return become_worker(c, l);
+	return keep != NULL ? rama_cli_emulate_keep_beside(keep, worker_for_keep,
+							   &(struct beside){ c, l })
+			    : become_worker(c, l, NULL);
+}
+
+static int failed(const struct rama_err *e)
+{
+	fprintf(stderr, "iorama emulate: %s\n", e->text);
+	return rama_err_status(e->code);
+}
+
+/* Under a launcher the other ranks have begun already: the worker says why, and ends them all. */
+static int refuse(struct rama_emu_config *c, const struct launcher *l, const struct rama_err *e)
+{
+	char word[sizeof(e->text) + 32];
+
+	if (l == NULL)
+		return failed(e);
+	snprintf(word, sizeof(word), "refused:%d:%s", e->code, e->text);
+	return become_worker(c, l, word);
+}
+
+static int run_and_keep(struct rama_emu_config *c, const struct launcher *l)
+{
+	struct rama_cli_emulate_keep keep;
+	struct rama_err e = { 0 };
+	int status;
+
+	if (strcmp(c->mode, "try") != 0 || !rama_emu_config_given(c, RAMA_EMU_P_store) ||
+	    !speaks(l))
+		return run(c, l, NULL);
+	if (rama_cli_emulate_keep_begin(&keep, c, &e) != 0)
+		return refuse(c, l, &e);
+	status = run(c, l, &keep);
+	if (status == 0 && rama_cli_emulate_keep_end(&keep, c, &e) != 0)
+		status = failed(&e);
+	return status;
 }
 
 int rama_cli_cmd_emulate(int argc, char **argv)
@@ -276,15 +330,15 @@ int rama_cli_cmd_emulate(int argc, char **argv)
 			fprintf(stderr, "iorama emulate: %s\n%s", e.text,
 				status == 2 ? "Try `iorama help emulate`.\n" : "");
 	} else if (w.help) {
-		rama_cli_emulate_help(stdout, c.mode[0] != '\0' ? c.mode : NULL);
+		rama_cli_terminal_print(stdout, rama_emu_help, c.mode[0] != '\0' ? c.mode : NULL);
 		status = 0;
 	} else if (c.mode[0] == '\0') {
 		fputs("iorama emulate: which mode?\n", stderr);
-		rama_cli_emulate_modes(stderr);
+		rama_emu_help_modes(stderr);
 		fputs("Try `iorama emulate MODE --help`.\n", stderr);
 		status = 2;
 	} else {
-		status = run(&c, l);
+		status = run_and_keep(&c, l);
 	}
 	rama_emu_config_fini(&c);
 	return status;

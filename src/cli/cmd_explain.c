@@ -121,12 +121,14 @@ static int explain(struct command *c)
 int rama_cli_cmd_explain(int argc, char **argv)
 {
 	struct command c = { .x = { .out = &c.out } };
+	struct rama_cli_terminal t;
 	int status;
 
 	rama_cli_opts_parse(&c.o, RAMA_TAB_CMD_explain, argc, argv);
 	c.x.as_json = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_explain_json);
-	c.x.width = rama_cli_terminal_of(&c.o, RAMA_TAB_OPT_explain_width, RAMA_TAB_OPTIONS, false)
-			    .width;
+	t = rama_cli_terminal_of(&c.o, RAMA_TAB_OPT_explain_width, RAMA_TAB_OPTIONS, false);
+	c.x.width = t.width;
+	c.x.utf8 = t.utf8;
 	rama_out_init(&c.out, NULL, NULL);
 	rama_json_init(&c.x.json, &c.out);
 	if (rama_report_topics_make(&c.x.topics) == 0) {

@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/when.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/open_store.h"
 #include "cli/paper.h"
 #include "cli/terminal.h"
 #include "config/text.h"
+#include "query/job.h"
 #include "study/jobs.h"
+#include "study/why.h"
 
 #define LIMIT_ELSE 50 /* jobs of a table for people, and of a page */
 
@@ -33,18 +33,11 @@ static void check(const struct command *c, int rc, const struct rama_err *e)
 static void time_condition(struct command *c, enum rama_tab_option_id option,
 			   int (*add)(struct rama_query_jobs *q, int64_t ns, struct rama_err *e))
 {
-	const char *text = rama_cli_opts_value(&c->o, option);
 	struct rama_err e = { 0 };
 	int64_t ns;
 
-	if (text == NULL)
-		return;
-	if (!rama_when(text, (int64_t)time(NULL) * 1000000000, 0, &ns))
-		rama_cli_opts_usage(&c->o,
-				    "--%s is a time such as 2026-11-16, '2026-11-16 09:20', -2h or "
-				    "yesterday, not '%s'",
-				    rama_tab_options[option].name, text);
-	check(c, add(&c->list.query, ns, &e), &e);
+	if (rama_cli_opts_moment(&c->o, option, &ns))
+		check(c, add(&c->list.query, ns, &e), &e);
 }
 
 static void size_condition(struct command *c)
@@ -74,6 +67,17 @@ static void each(struct command *c, enum rama_tab_option_id option,
 		check(c, add(&c->list.query, text, &e), &e);
 }
 
+/* what the batch system calls it */
+static void batch_condition(struct command *c, enum rama_tab_option_id option,
+			    enum rama_query_batch what)
+{
+	const char *word = rama_cli_opts_value(&c->o, option);
+	struct rama_err e = { 0 };
+
+	if (word != NULL)
+		check(c, rama_query_jobs_batch(&c->list.query, what, word, &e), &e);
+}
+
 static void conditions(struct command *c)
 {
 	struct rama_query_jobs *q = &c->list.query;
@@ -85,6 +89,9 @@ static void conditions(struct command *c)
 		check(c, rama_query_jobs_user(q, user, &e), &e);
 	if (name != NULL)
 		check(c, rama_query_jobs_name(q, name, &e), &e);
+	batch_condition(c, RAMA_TAB_OPT_jobs_account, RAMA_QUERY_ACCOUNT);
+	batch_condition(c, RAMA_TAB_OPT_jobs_partition, RAMA_QUERY_PARTITION);
+	batch_condition(c, RAMA_TAB_OPT_jobs_jobname, RAMA_QUERY_JOB_NAME);
 	time_condition(c, RAMA_TAB_OPT_jobs_since, rama_query_jobs_since);
 	time_condition(c, RAMA_TAB_OPT_jobs_until, rama_query_jobs_until);
 	size_condition(c);
@@ -114,6 +121,23 @@ static int list_metrics(void)
 	return 0;
 }
 
+/* what a list for people is sorted by stands in it */
+static void show_order(struct rama_query_jobs *q, const char *key)
+{
+	struct rama_query_metric m;
+
+	key += *key == '-';
+	if (!rama_query_metric_find(key, strlen(key), &m))
+		return; /* told when the order is chosen */
+	for (unsigned i = 0; i < q->n_columns; i++)
+		if (strcmp(q->column[i].key, m.key) == 0)
+			return;
+	if (q->n_columns == RAMA_QUERY_COLUMNS)
+		return;
+	m.shown = 1;
+	q->column[q->n_columns++] = m;
+}
+
 static void choose_columns(struct command *c)
 {
 	struct rama_query_jobs *q = &c->list.query;
@@ -130,6 +154,10 @@ static void choose_columns(struct command *c)
 		check(c, rama_query_jobs_column(q, text, n, &e), &e);
 		q->column[q->n_columns - 1].shown = 1;
 	}
+	text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_sort);
+	if (text != NULL && c->list.form == RAMA_ROWS_TEXT &&
+	    !rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_columns))
+		show_order(q, text);
 }
 
 static void choose_order(struct command *c)
@@ -147,43 +175,87 @@ static void choose_order(struct command *c)
 
 static uint64_t limit_of(const struct command *c)
 {
-	const char *text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_limit);
-	char *end;
-	uint64_t n;
-
-	if (text == NULL)
+	if (!rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_limit))
 		return c->list.form == RAMA_ROWS_TEXT ||
 				       rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_after)
 			       ? LIMIT_ELSE
 			       : 0;
-	n = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end != '\0')
-		rama_cli_opts_usage(&c->o, "--limit is a number, 0 for none, not '%s'", text);
-	return n;
+	return (uint64_t)rama_cli_opts_number(&c->o, RAMA_TAB_OPT_jobs_limit, 0, INT64_MAX, 0);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Can the word be nothing but the name of one job: its number, the key that agents and logs
- * give, "last"? */
+ * give, the id of a batch system or of a step, "last"? */
 static bool names_job(const char *w)
 {
 	size_t digits = strspn(w, "0123456789");
 
-	return strcmp(w, "last") == 0 || (digits > 0 && (w[digits] == '\0' || w[digits] == '/'));
+	return strcmp(w, "last") == 0 || (strncmp(w, "id=", 3) == 0 && w[3] != '\0') ||
+	       (digits > 0 && (w[digits] == '\0' || w[digits] == '/' || w[digits] == '.'));
 }
 
-/* 1: the only word is a job; 0: it is a word to look for; else an error */
-static int one_job(const struct command *c, struct rama_store *s, int64_t *job, struct rama_err *e)
+/* Several steps of one job: a list of them, which says which step each is. */
+static int only_steps(struct command *c, const int64_t *jobs, size_t n, struct rama_err *e)
 {
-	int rc = c->o.n_args == 1 ? rama_store_find_job(s, c->o.args[0], job, e) : RAMA_EMISSING;
+	static const char *const more[] = { "restart", "step" };
+	struct rama_query_jobs *q = &c->list.query;
+	struct rama_query_metric m;
 
-	if (rc == 0)
-		return 1;
-	if (rc != RAMA_EMISSING || (c->o.n_args == 1 && names_job(c->o.args[0])))
-		return rc;
-	*e = (struct rama_err){ 0 };
-	return 0;
+	for (unsigned i = 0; i < 2; i++) {
+		if (c->list.form != RAMA_ROWS_TEXT || q->n_columns == RAMA_QUERY_COLUMNS ||
+		    rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_columns) ||
+		    !rama_query_metric_find(more[i], strlen(more[i]), &m))
+			continue;
+		m.shown = 3; /* left out where it says nothing */
+		memmove(&q->column[2], &q->column[1], (q->n_columns - 1) * sizeof(m));
+		q->column[1] = m;
+		q->n_columns++;
+	}
+	q->n_words = 0; /* that was the name of the job */
+	return rama_query_jobs_only(q, jobs, n, e);
+}
+
+/* 1: the only word is a job; 0: it is a word to look for, or the list is that of a job's steps;
+ * else an error */
+static int one_job(struct command *c, struct rama_store *s, int64_t *job, struct rama_err *e)
+{
+	int64_t *jobs = NULL;
+	size_t n = 0;
+	int rc = c->o.n_args == 1 ? rama_query_job_find(s, c->o.args[0], true, &jobs, &n, e)
+				  : RAMA_EMISSING;
+
+	if (rc == 0 && n == 1) {
+		*job = jobs[0];
+		rc = 1;
+	} else if (rc == 0) {
+		rc = only_steps(c, jobs, n, e);
+	} else if (rc == RAMA_EMISSING && (c->o.n_args != 1 || !names_job(c->o.args[0]))) {
+		*e = (struct rama_err){ 0 };
+		rc = 0;
+	}
+	free(jobs);
+	return rc;
+}
+
+static int tell_why(const struct command *c, struct rama_store *s, int64_t job,
+		    struct rama_out *out, struct rama_err *e)
+{
+	struct rama_query_why w = { .seen = { .all = true } };
+	int64_t since, until;
+	int rc;
+
+	if (rama_cli_opts_moment(&c->o, RAMA_TAB_OPT_jobs_since, &since)) {
+		w.from = since / 1000000000;
+		w.to = INT32_MAX; /* the end of the job */
+	}
+	if (rama_cli_opts_moment(&c->o, RAMA_TAB_OPT_jobs_until, &until)) {
+		w.from = w.from != 0 ? w.from : 1;
+		w.to = until / 1000000000;
+	}
+	rc = rama_study_why_tell(s, job, &w, c->list.form, out, e);
+	rama_query_why_fini(&w);
+	return rc;
 }
 
 static int answer(struct command *c, struct rama_store *s, struct rama_out *out)
@@ -193,11 +265,15 @@ static int answer(struct command *c, struct rama_store *s, struct rama_out *out)
 	struct rama_grid_style style = { .width = t.width, .colour = t.colour, .utf8 = t.utf8 };
 	const char *next;
 	struct rama_err e = { 0 };
-	int64_t job;
+	int64_t job = 0;
 	int rc;
 
 	rc = one_job(c, s, &job, &e);
-	if (rc > 0) {
+	if (rc == 0 && rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_why))
+		rama_cli_opts_usage(&c->o, "--why is of one JOB: its number, key or last");
+	if (rc > 0 && rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_why)) {
+		rc = tell_why(c, s, job, out, &e);
+	} else if (rc > 0) {
 		if (c->list.form == RAMA_ROWS_CSV)
 			rama_cli_opts_usage(&c->o, "one job is text or --json; --csv is for lists");
 		rc = rama_study_job_tell(s, job, c->list.form, &style,

@@ -29,7 +29,7 @@ struct command {
 	int64_t origin; /* start of the job, ns */
 	int64_t from, to;
 	struct rama_rows rows;
-	bool begun, more;
+	bool begun, more, no_events;
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -174,13 +174,16 @@ static int series(struct command *c, const char *host, struct rama_out *out, str
 
 /* for people: fewer, and the ones that tell most first */
 #define E(id) RAMA_QUERY_EVENT_##id
-static const enum rama_query_event_column short_columns[] = { E(START), E(DUR),	  E(JOB),
-							      E(RANK),	E(LAYER), E(FN),
-							      E(OFF),	E(LEN),	  E(FILE) };
-static const char *const short_names[] = { "time", "took",   "job",   "rank", "layer",
-					   "call", "offset", "bytes", "file" };
-static const char *const short_units[] = { "when", "span", "id", "id",	"text",
-					   "text", "id",   "id", "text" };
+static const enum rama_query_event_column short_columns[] = { E(START),	 E(DUR),   E(JOB),
+							      E(RANK),	 E(TID),   E(CALL),
+							      E(PARENT), E(LAYER), E(FN),
+							      E(OFF),	 E(LEN),   E(FILE) };
+static const char *const short_names[] = {
+	"time",	  "took",  "job",      "rank",	 "tid",	  "call",
+	"parent", "layer", "function", "offset", "bytes", "file"
+};
+static const char *const short_units[] = { "when", "span", "id",   "id", "id", "id",
+					   "id",   "text", "text", "id", "id", "text" };
 #define N_SHORT (sizeof(short_columns) / sizeof(*short_columns))
 /* for programs: all but the number of the process, which is of the store's own */
 static const struct rama_query_columns few = { N_SHORT, short_names, short_units },
@@ -241,6 +244,7 @@ static int events(struct command *c, struct rama_out *out, struct rama_err *e)
 		return rama_err_set(e, RAMA_EIO, "the store cannot be opened again");
 	rc = list_events(c, out, e);
 	c->more = c->events.more;
+	c->no_events = c->form == RAMA_ROWS_TEXT && c->rows.rows == 0;
 	return rc;
 }
 
@@ -309,6 +313,9 @@ int rama_cli_cmd_query(int argc, char **argv)
 		status = answer(&c, &out);
 		end = rama_cli_stdout_end(&out);
 		status = status != 0 ? status : end;
+		if (status == 0 && c.no_events)
+			rama_cli_complain("query", "no events; `iorama run --live` and `iorama "
+						   "agent` bring them into a store");
 		if (status == 0 && c.more && !rama_cli_opts_has(&c.o, RAMA_TAB_OPT_query_limit))
 			rama_cli_complain("query",
 					  "there is more than these %s rows: --limit 0 prints all",

@@ -175,6 +175,10 @@ int rama_cli_cmd_recover(int argc, char **argv)
 	r.as_json = rama_cli_opts_has(&r.o, RAMA_TAB_OPT_recover_json);
 	r.it.running = rama_cli_opts_has(&r.o, RAMA_TAB_OPT_recover_running);
 	r.it.remove = rama_cli_opts_has(&r.o, RAMA_TAB_OPT_recover_remove);
+	r.it.batch = rama_cli_opts_value(&r.o, RAMA_TAB_OPT_recover_jobid);
+	if (r.it.batch != NULL && !rama_launch_recover_is_batch(r.it.batch))
+		rama_cli_opts_usage(&r.o, "--job-id is a number, or 4242.0 for a step, not '%s'",
+				    r.it.batch);
 	r.it.told = rama_cli_launch_told(r.quiet, &r);
 	r.it.done = print_done;
 	clock_gettime(CLOCK_REALTIME, &now);

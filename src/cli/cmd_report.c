@@ -2,22 +2,24 @@
 /* cmd_report.c: iorama report */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/file.h"
+#include "base/grow.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/open_store.h"
+#include "cli/paper.h"
 #include "cli/profile.h"
-#include "cli/report_fleet.h"
+#include "cli/report/fleet.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
 #include "report/form.h"
 #include "study/jobs.h"
 #include "study/stored.h"
+#include "study/trials.h"
 
 #define STATUS_FOUND 1 /* of --fail-on */
 
@@ -69,10 +71,24 @@ static const char *table_of(const struct rama_cli_opts *o)
 {
 	const char *name = rama_cli_opts_value(o, RAMA_TAB_OPT_report_csv);
 
+	char hint[RAMA_NEAREST_HINT];
+
 	if (name != NULL && rama_report_table_find(name) == NULL)
-		rama_cli_opts_usage(o, "there is no table '%s'; `iorama help report` lists them",
-				    name);
+		rama_cli_opts_usage(o, "there is no table '%s'%s `iorama help report` lists them",
+				    name, rama_report_table_hint(name, hint));
 	return name != NULL ? name : "findings";
+}
+
+/* --figure=timeline,sizes -o FILE.pdf */
+static void find_figure(struct command *c)
+{
+	c->ask.figures = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_report_figure);
+	if (c->ask.figures != NULL && !rama_report_figure_known(c->ask.figures))
+		rama_cli_opts_usage(&c->o,
+				    "figures are head, findings, timeline, sizes and all, not '%s'",
+				    c->ask.figures);
+	if (c->id == RAMA_REPORT_FORM_figure)
+		rama_cli_figure_file(&c->o, RAMA_TAB_OPT_report_output, &c->ask.file);
 }
 
 static enum rama_diag_level fail_of(const struct rama_cli_opts *o)
@@ -89,15 +105,37 @@ static enum rama_diag_level fail_of(const struct rama_cli_opts *o)
 static const char *only_of(const struct rama_cli_opts *o)
 {
 	const char *only = rama_cli_opts_value(o, RAMA_TAB_OPT_report_only);
+	char hint[RAMA_NEAREST_HINT];
 
 	for (size_t n, at = 0; only != NULL && only[at] != '\0'; at += n + (only[at + n] == ',')) {
 		n = strcspn(only + at, ",");
-		if (!rama_study_knows(only + at, n))
-			rama_cli_opts_usage(
-				o, "there is no rule or topic '%.*s'; `iorama explain` lists them",
-				(int)n, only + at);
+		if (rama_study_knows(only + at, n))
+			continue;
+		rama_study_hint(only + at, n, hint);
+		rama_cli_opts_usage(
+			o, "there is no rule or topic '%.*s'%s `iorama explain` lists them", (int)n,
+			only + at, hint[0] != '\0' ? hint : ";");
 	}
 	return only;
+}
+
+/* --window 12.5:13 */
+static void find_window(const struct rama_cli_opts *o, struct rama_study_options *to)
+{
+	const char *text = rama_cli_opts_value(o, RAMA_TAB_OPT_report_window);
+	char *end = NULL;
+
+	if (text == NULL)
+		return;
+	to->from = strtod(text, &end);
+	if (end != text && *end == ':') {
+		text = end + 1;
+		to->to = strtod(text, &end);
+	}
+	if (end == text || *end != '\0' || !(to->from >= 0) || !(to->to > to->from) ||
+	    !isfinite(to->to))
+		rama_cli_opts_usage(o, "the window is FROM:TO, in seconds of the run, not '%s'",
+				    rama_cli_opts_value(o, RAMA_TAB_OPT_report_window));
 }
 
 static bool is_directory(const char *path)
@@ -105,6 +143,13 @@ static bool is_directory(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), len = strlen(end);
+
+	return n > len && strcmp(text + n - len, end) == 0;
 }
 
 /* where to: -o, or the FILE of --html and --svg */
@@ -121,6 +166,11 @@ static void find_output(struct command *c, size_t reports)
 	if (c->output == NULL || strcmp(c->output, "-") == 0)
 		return;
 	c->to_dir = is_directory(c->output);
+	if (reports > 1 && !c->to_dir && ends_with(c->output, c->form->suffix))
+		rama_cli_opts_usage(&c->o,
+				    "several reports need a directory, and '%s' is the name of one "
+				    "file",
+				    c->output);
 	if (reports > 1 && !c->to_dir) {
 		if (mkdir(c->output, 0777) != 0)
 			rama_cli_opts_usage(&c->o, "several reports need a directory; %s: %s",
@@ -134,6 +184,10 @@ static void read_options(struct command *c)
 	const struct rama_cli_opts *o = &c->o;
 	struct rama_cli_terminal t;
 
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_report_since) ||
+	    rama_cli_opts_has(o, RAMA_TAB_OPT_report_user) ||
+	    rama_cli_opts_has(o, RAMA_TAB_OPT_report_where))
+		rama_cli_opts_usage(o, "--since, --user and --where go with --fleet --store");
 	if (o->n_args == 0)
 		rama_cli_opts_usage(o, rama_cli_opts_has(o, RAMA_TAB_OPT_report_store)
 					       ? "no job given"
@@ -141,6 +195,7 @@ static void read_options(struct command *c)
 	c->id = form_of(o);
 	c->form = rama_report_forms[c->id];
 	c->ask.table = table_of(o);
+	find_figure(c);
 	c->fail = fail_of(o);
 	find_output(c, rama_cli_opts_has(o, RAMA_TAB_OPT_report_job) ? 1 : o->n_args);
 	t = rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width, RAMA_TAB_OPT_report_color,
@@ -158,6 +213,7 @@ static void read_options(struct command *c)
 		.detail = c->form->detail || strcmp(c->ask.table, "ops") == 0,
 		.only = only_of(o),
 	};
+	find_window(o, &c->study);
 	c->quiet = rama_cli_opts_has(o, RAMA_TAB_OPT_report_quiet);
 	if (c->ask.look.verbose && c->ask.look.brief)
 		rama_cli_opts_usage(o, "--verbose and --short exclude each other");
@@ -165,31 +221,10 @@ static void read_options(struct command *c)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* job.darshan -> job */
-static void base_name(char *to, size_t size, const char *path)
-{
-	static const char end[] = ".darshan";
-	size_t n = strlen(path), start;
-
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	for (start = n; start > 0 && path[start - 1] != '/';)
-		start--;
-	if (n - start > strlen(end) && memcmp(path + n - strlen(end), end, strlen(end)) == 0)
-		n -= strlen(end);
-	if (strcmp(path, "-") == 0 || n == start)
-		snprintf(to, size, "report");
-	else
-		snprintf(to, size, "%.*s", (int)(n - start), path + start);
-}
-
 /* The file for the report of a log, "" for standard output. In a directory the second of two
  * logs with one name gets a number. */
 static void name_file(const struct command *c, const char *log, char path[PATH_MAX])
 {
-	char base[NAME_MAX - 16];
-	const char *dir = c->to_dir ? c->output : ".", *in = c->to_dir ? "/" : "";
-
 	path[0] = '\0';
 	if (c->output != NULL && strcmp(c->output, "-") == 0)
 		return;
@@ -199,53 +234,27 @@ static void name_file(const struct command *c, const char *log, char path[PATH_M
 	}
 	if (c->output == NULL && !c->form->file)
 		return;
-	base_name(base, sizeof(base), log);
-	snprintf(path, PATH_MAX, "%s%s%s%s", c->to_dir ? dir : "", in, base, c->form->suffix);
-	for (size_t i = 0, n = 1; i < c->done; i++) {
-		char other[NAME_MAX - 16];
-
-		base_name(other, sizeof(other), c->names[i]);
-		if (strcmp(other, base) == 0)
-			snprintf(path, PATH_MAX, "%s%s%s-%zu%s", c->to_dir ? dir : "", in, base,
-				 ++n, c->form->suffix);
-	}
+	rama_report_file_name(path, c->to_dir ? c->output : NULL, c->names, c->done, log,
+			      c->form->suffix);
 }
 
-static int write_file(const struct rama_out *out, const char *path)
-{
-	struct rama_newfile file = { .fd = -1 };
-	struct rama_err e = { 0 };
-
-	if (rama_newfile_open(&file, path, &e) == 0 &&
-	    rama_newfile_write(&file, 0, out->buf, out->used, &e) == 0)
-		rama_newfile_commit(&file, &e);
-	rama_newfile_abort(&file);
-	if (e.code != 0)
-		rama_cli_complain(path, "%s", e.text);
-	return e.code != 0 ? 4 : 0;
-}
-
-static int write_report(const struct command *c, const struct rama_out *out, const char *log)
+static int write_report(const struct command *c, struct rama_out *out, const char *log)
 {
 	char path[PATH_MAX];
-	int rc;
+	int status;
 
 	name_file(c, log, path);
-	if (path[0] != '\0') {
-		rc = write_file(out, path);
-		if (rc == 0 && c->output == NULL && !c->quiet)
-			fprintf(stderr, "iorama: wrote %s\n", path);
-		return rc;
-	}
-	rc = rama_fd_write(STDOUT_FILENO, out->buf, out->used);
-	if (rc != 0 && rc != RAMA_ESTOPPED) /* `| head` has seen enough */
-		rama_cli_complain("standard output", "cannot be written: %s", strerror(errno));
-	return rc != 0 && rc != RAMA_ESTOPPED ? 4 : 0;
+	status = rama_cli_paper_write(out, path[0] != '\0' ? path : NULL);
+	if (status == 0 && path[0] != '\0' && c->output == NULL && !c->quiet)
+		fprintf(stderr, "iorama: wrote %s\n", path);
+	return status;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-static int report_one(struct command *c, const struct rama_study_source *from, size_t n)
+/* trials: what the store knows of them; NULL: it is no job of a store */
+static int report_one(struct command *c, const struct rama_study_source *from, size_t n,
+		      const struct rama_study_trials *trials)
 {
 	const char *name = from[0].path;
 	struct rama_study s;
@@ -254,6 +263,8 @@ static int report_one(struct command *c, const struct rama_study_source *from, s
 
 	rama_out_init(&out, NULL, NULL);
 	if (s.reported) {
+		s.report.trials = trials != NULL ? trials->it : NULL;
+		s.report.n_trials = trials != NULL ? trials->n : 0;
 		c->ask.look.utc_offset = rama_study_utc_offset(&s);
 		c->ask.apart = c->done > 0 && !c->to_dir;
 		c->form->report(&out, &s.report, &c->ask);
@@ -298,73 +309,97 @@ static int tell_stored(struct command *c, int64_t job, const char *line)
 	return status;
 }
 
-/* the sources of all arguments; 0, or the exit status after the reason was printed */
-static int find_stored(struct command *c, struct rama_study_stored *stored,
-		       struct rama_study_source *from, size_t *n)
+/* what an argument names; 0, or the exit status after the reason was printed */
+static int find_stored(struct command *c, const char *word, struct rama_study_stored_set *to)
 {
-	int status = 0;
+	struct rama_err e = { 0 };
+	int rc = rama_study_stored_set_find(c->store, word, rama_cli_opts_setting(RAMA_TAB_SET_DIR),
+					    to, &e);
 
-	for (size_t i = 0; i < c->o.n_args; i++) {
-		struct rama_err e = { 0 };
-		int one = 0, rc = rama_study_stored_find(c->store, c->o.args[i],
-							 rama_cli_opts_setting(RAMA_TAB_SET_DIR),
-							 &stored[*n], &e);
+	if (rc == 0)
+		return 0;
+	if (rc == RAMA_EMISSING && to->job >= 0)
+		return tell_stored(c, to->job, e.text);
+	rama_cli_complain("report", "%s", e.text);
+	return rama_err_status(rc);
+}
 
-		if (rc == 0) {
-			from[*n] = rama_study_stored_source(&stored[*n]);
-			++*n;
-			continue;
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static int find_trials(struct command *c, const struct rama_study_stored_set *set,
+		       struct rama_study_trials *to)
+{
+	struct rama_err e = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < set->n; i++)
+		rc = rama_study_trials_get(c->store, set->it[i].job, to, &e);
+	if (rc != 0)
+		rama_cli_complain("report", "%s", e.text);
+	return rc != 0 ? rama_err_status(rc) : 0;
+}
+
+/* each argument is a job, of one log or of all steps of a batch job */
+static int report_stored(struct command *c)
+{
+	size_t args = c->o.n_args, n = 0;
+	struct rama_study_stored_set *sets = calloc(args, sizeof(*sets));
+	bool together = rama_cli_opts_has(&c->o, RAMA_TAB_OPT_report_job);
+	struct rama_study_trials trials = { 0 };
+	struct rama_study_source *all = NULL;
+	size_t room = 0;
+	int status = sets == NULL ? rama_err_status(RAMA_EMEMORY) : 0;
+
+	for (size_t i = 0; i < args && sets != NULL; i++) {
+		status = worse(find_stored(c, c->o.args[i], &sets[i]), status);
+		status = worse(find_trials(c, &sets[i], &trials), status);
+		if (sets[i].n > 0 && !together) {
+			status = worse(report_one(c, sets[i].from, sets[i].n, &trials), status);
+			rama_study_trials_fini(&trials);
 		}
-		if (rc == RAMA_EMISSING && stored[*n].job >= 0) {
-			one = tell_stored(c, stored[*n].job, e.text);
-		} else {
-			rama_cli_complain("report", "%s", e.text);
-			one = rama_err_status(rc);
-		}
-		status = one > status ? one : status;
+		for (size_t k = 0; k < sets[i].n && RAMA_GROW(all, room, n + 1); k++)
+			all[n++] = sets[i].from[k];
 	}
+	if (n > 0 && together)
+		status = worse(report_one(c, all, n, &trials), status);
+	rama_study_trials_fini(&trials);
+	for (size_t i = 0; i < args && sets != NULL; i++)
+		rama_study_stored_set_fini(&sets[i]);
+	free(sets);
+	free(all);
 	return status;
 }
 
-static int report_sources(struct command *c, const struct rama_study_source *from, size_t n,
-			  int status)
+static int report_logs(struct command *c)
 {
-	int one;
+	size_t n = c->o.n_args;
+	struct rama_study_source *from = calloc(n + 1, sizeof(*from));
+	int status = from == NULL ? rama_err_status(RAMA_EMEMORY) : 0;
 
-	if (n > 0 && rama_cli_opts_has(&c->o, RAMA_TAB_OPT_report_job)) {
-		one = report_one(c, from, n);
-		return one > status ? one : status;
-	}
-	for (size_t i = 0; i < n; i++) {
-		one = report_one(c, &from[i], 1);
-		status = one > status ? one : status;
-	}
+	for (size_t i = 0; i < n && from != NULL; i++)
+		from[i].path = rama_cli_input_named(c->o.args[i]);
+	if (from != NULL && n > 0 && rama_cli_opts_has(&c->o, RAMA_TAB_OPT_report_job))
+		status = report_one(c, from, n, NULL);
+	else
+		for (size_t i = 0; i < n && from != NULL; i++)
+			status = worse(report_one(c, &from[i], 1, NULL), status);
+	free(from);
 	return status;
 }
 
 static int report_all(struct command *c)
 {
-	size_t n = 0, args = c->o.n_args;
-	struct rama_study_source *from = calloc(args + 1, sizeof(*from));
-	struct rama_study_stored *stored = calloc(c->store != NULL ? args + 1 : 1, sizeof(*stored));
-	int status = 0;
+	int status;
 
-	c->names = calloc(args + 1, sizeof(*c->names));
-	if (from == NULL || stored == NULL || c->names == NULL) {
+	c->names = calloc(c->o.n_args + 1, sizeof(*c->names));
+	if (c->names == NULL) {
 		rama_cli_complain("report", "%s", rama_err_text(RAMA_EMEMORY));
-		status = rama_err_status(RAMA_EMEMORY);
-	} else if (c->store != NULL) {
-		status = find_stored(c, stored, from, &n);
-	} else {
-		for (; n < args; n++)
-			from[n].path = c->o.args[n];
+		return rama_err_status(RAMA_EMEMORY);
 	}
-	if (from != NULL && c->names != NULL)
-		status = report_sources(c, from, n, status);
-	for (size_t i = 0; c->store != NULL && i < n; i++)
-		rama_study_stored_fini(&stored[i]);
-	free(stored);
-	free(from);
+	status = c->store != NULL ? report_stored(c) : report_logs(c);
 	free(c->names);
 	return status;
 }

@@ -13,31 +13,19 @@
 #include "cli/run/line.h"
 #include "cli/run/summary.h"
 #include "cli/run/told.h"
+#include "cli/terminal.h"
+#include "launch/repeat.h"
+#include "study/runs.h"
 
 struct command {
 	struct rama_cli_opts o;
 	bool quiet, json;
-	char store[PATH_MAX];
+	char store[PATH_MAX], log[PATH_MAX];
 	struct rama_cli_run_line *line;
 	struct rama_launch_run run;
 };
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
-
-static int64_t jobid_of(const struct rama_cli_opts *o)
-{
-	const char *text = rama_cli_opts_value(o, RAMA_TAB_OPT_run_jobid);
-	long long id;
-	char *end;
-
-	if (text == NULL)
-		return -1;
-	errno = 0;
-	id = strtoll(text, &end, 10);
-	if (*text == '\0' || *end != '\0' || errno != 0 || id < 0)
-		rama_cli_opts_usage(o, "--job-id takes a number, not '%s'", text);
-	return id;
-}
 
 /* --store, --tag and --no-index say something about --live */
 static int check_live(struct command *c)
@@ -48,6 +36,12 @@ static int check_live(struct command *c)
 	const char *tag = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_run_tag);
 
 	if (rama_cli_opts_has(&c->o, RAMA_TAB_OPT_run_live)) {
+		struct rama_err e = { 0 };
+
+		if (rama_launch_live_possible(&e) != 0) {
+			rama_cli_complain("run", "%s", e.text);
+			return rama_err_status(e.code);
+		}
 		if (tag != NULL && !rama_launch_run_is_tag(tag))
 			rama_cli_opts_usage(
 				&c->o, "a tag has up to 63 letters, digits and ._-, not '%s'", tag);
@@ -71,8 +65,9 @@ static int read_options(struct command *c)
 		.args = o->args,
 		.library = rama_cli_opts_value(o, RAMA_TAB_OPT_run_library),
 		.memory = rama_cli_memory_of(o, RAMA_TAB_OPT_run_memory),
-		.jobid = jobid_of(o),
+		.jobid = rama_cli_opts_number(o, RAMA_TAB_OPT_run_jobid, 0, INT64_MAX, -1),
 		.trace = rama_cli_opts_has(o, RAMA_TAB_OPT_run_trace),
+		.path = rama_cli_opts_has(o, RAMA_TAB_OPT_run_path),
 		.live = rama_cli_opts_has(o, RAMA_TAB_OPT_run_live),
 		.keep = rama_cli_opts_has(o, RAMA_TAB_OPT_run_keep),
 		.tag = rama_cli_opts_value(o, RAMA_TAB_OPT_run_tag),
@@ -80,10 +75,16 @@ static int read_options(struct command *c)
 		.store = c->store,
 		.count_first = c->json,
 	};
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_run_any) &&
+	    !rama_any_mode_read(rama_cli_opts_value(o, RAMA_TAB_OPT_run_any), &c->run.asked.any))
+		rama_cli_opts_usage(o, "--any takes auto or all, not '%s'",
+				    rama_cli_opts_value(o, RAMA_TAB_OPT_run_any));
 	status = check_live(c);
 	if (status != 0)
 		return status;
 	c->run.asked.log = rama_cli_log_place(o, &log);
+	if (c->log[0] != '\0')
+		c->run.asked.log.file = c->log;
 	if (!rama_cli_globs_of(o, RAMA_TAB_OPT_run_exclude, &c->run.asked.exclude) ||
 	    !rama_cli_globs_of(o, RAMA_TAB_OPT_run_include, &c->run.asked.include)) {
 		rama_cli_complain("run", "out of memory");
@@ -213,6 +214,39 @@ static int run(struct command *c)
 	return status >= 0 ? status : 4;
 }
 
+/* --repeat: false, and the exit status, where all of it was done by others; else this is a run, and
+ * c->log its log */
+static bool is_one(struct command *c, int *status)
+{
+	const char *text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_run_repeat), *dir;
+	struct rama_err e = { 0 };
+	char *end;
+	long times;
+	int which;
+
+	if (text == NULL || rama_cli_opts_has(&c->o, RAMA_TAB_OPT_run_dry))
+		return true;
+	times = strtol(text, &end, 10);
+	dir = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_run_output);
+	if (*text == '\0' || *end != '\0' || times < 1 || times > RAMA_LAUNCH_REPEAT_MOST)
+		rama_cli_opts_usage(&c->o, "--repeat takes a number from 1 to %d, not '%s'",
+				    RAMA_LAUNCH_REPEAT_MOST, text);
+	if (dir == NULL)
+		rama_cli_opts_usage(&c->o, "--repeat needs -o DIR, a directory for the logs");
+	which = rama_study_runs_place(dir, &e) == 0 ? rama_launch_repeat(times, status, &e) : -1;
+	if (e.code != 0) {
+		rama_cli_complain("run", "%s", e.text);
+		*status = 4;
+	} else if (which == 0 && *status == 0 && !c->quiet && !c->json) {
+		rama_study_runs_tell(dir, c->log, sizeof(c->log));
+		text = rama_cli_terminal_words(c->log); /* for good */
+		fprintf(stderr, "iorama: %s\n", text);
+	}
+	if (which > 0)
+		snprintf(c->log, sizeof(c->log), "%s/%d.darshan", dir, which);
+	return which > 0;
+}
+
 int rama_cli_cmd_run(int argc, char **argv)
 {
 	struct command *c = calloc(1, sizeof(*c));
@@ -232,9 +266,11 @@ int rama_cli_cmd_run(int argc, char **argv)
 	c->run.live.told = (struct rama_launch_live_told){ begun, second, wait_for, hide, c };
 	c->run.ended = ended;
 	c->run.counted = counted;
-	status = read_options(c);
-	if (status == 0)
-		status = run(c);
+	if (is_one(c, &status)) {
+		status = read_options(c);
+		if (status == 0)
+			status = run(c);
+	}
 	rama_cli_run_line_destroy(c->line);
 	rama_launch_run_fini(&c->run);
 	free((void *)c->run.asked.exclude.glob);

@@ -137,7 +137,7 @@ static int show_one(struct rama_report_show *s, const struct rama_cli_opts *o, c
 {
 	bool strict = rama_cli_opts_has(o, RAMA_TAB_OPT_show_strict);
 	struct rama_cli_input in;
-	int status = rama_cli_input_open(&in, path, strict,
+	int status = rama_cli_input_open(&in, rama_cli_input_named(path), strict,
 					 rama_cli_opts_has(o, RAMA_TAB_OPT_show_quiet)),
 	    damage;
 

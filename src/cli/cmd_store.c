@@ -14,7 +14,7 @@ struct upkeep {
 	struct rama_cli_opts o;
 	struct rama_store *store;
 	const char *to; /* archive */
-	bool quiet, as_json;
+	bool quiet, as_json, dry;
 	bool failed; /* a line on standard error is the answer */
 	struct rama_out out;
 	struct rama_json json;
@@ -133,12 +133,71 @@ static void say_done(struct upkeep *u, const char *what, int64_t jobs)
 		printf("%lld job%s %s\n", (long long)jobs, jobs == 1 ? "" : "s", what);
 }
 
+static void say_gone(struct upkeep *u, const struct rama_store_keep_gone *g)
+{
+	static const char *const names[] = { "jobs without events", "jobs without sums by second",
+					     "samples", "jobs" };
+	static const char *const keys[] = { "events", "series", "samples", "jobs" };
+
+	for (int i = 0; i < RAMA_STORE_KEEPS; i++)
+		if (u->as_json)
+			rama_json_key_i64(&u->json, keys[i], g->n[i]);
+		else if (!u->quiet)
+			printf("%lld %s\n", (long long)g->n[i], names[i]);
+}
+
+/* by the setting of the store; of --before or --older only what would go is counted */
+static int apply(struct upkeep *u, const struct rama_store_keep *k)
+{
+	struct rama_store_keep kept;
+	struct rama_store_keep_gone gone;
+	int status = open_store(u, u->dry ? RAMA_STORE_READ : RAMA_STORE_WRITE);
+	int rc;
+
+	if (status != 0)
+		return status;
+	rc = k != NULL ? 1 : rama_store_keep_get(u->store, &kept, &u->e);
+	if (rc == 0)
+		rc = rama_err_set(&u->e, RAMA_EUSAGE,
+				  "which jobs? --before TIME or --older SPAN, or a setting of the "
+				  "store: iorama store keep events=30d");
+	if (rc < 0 || rama_store_keep_apply(u->store, k != NULL ? k : &kept, u->dry, &gone, &u->e))
+		return failed(u);
+	say_gone(u, &gone);
+	return 0;
+}
+
+/* what would go */
+static int count(struct upkeep *u, bool events, bool samples)
+{
+	struct rama_store_keep k;
+	struct timespec t;
+	int64_t span;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	span = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - moment(u);
+	for (int i = 0; i < RAMA_STORE_KEEPS; i++)
+		k.span[i] = RAMA_STORE_FOREVER;
+	k.span[events ? RAMA_STORE_KEEP_EVENTS : RAMA_STORE_KEEP_JOBS] = span;
+	if (samples)
+		k.span[RAMA_STORE_KEEP_SAMPLES] = span;
+	return apply(u, &k);
+}
+
 static int prune(struct upkeep *u)
 {
 	bool events = rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_events);
-	int64_t before = moment(u), jobs;
-	int status = open_store(u, RAMA_STORE_WRITE);
+	bool which = rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_before) ||
+		     rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_older);
+	int64_t before, jobs;
+	int status;
 
+	if (!which && !events)
+		return apply(u, NULL);
+	if (u->dry)
+		return count(u, events, !events);
+	before = moment(u);
+	status = open_store(u, RAMA_STORE_WRITE);
 	if (status != 0)
 		return status;
 	if (rama_store_prune(u->store, before, events, &jobs, &u->e) != 0)
@@ -147,11 +206,44 @@ static int prune(struct upkeep *u)
 	return 0;
 }
 
+/* the setting, changed or only shown */
+static int keep(struct upkeep *u)
+{
+	bool change = u->o.n_args > 1;
+	bool off = u->o.n_args == 2 && strcmp(u->o.args[1], "off") == 0;
+	char text[RAMA_STORE_KEEP_TEXT] = "";
+	struct rama_store_keep k;
+	int status, rc = 0;
+
+	if (change && !off && rama_store_keep_read(&k, u->o.args + 1, u->o.n_args - 1, &u->e) != 0)
+		return failed(u);
+	status = open_store(u, change ? RAMA_STORE_WRITE : RAMA_STORE_READ);
+	if (status != 0)
+		return status;
+	if (change)
+		rc = rama_store_keep_set(u->store, off ? NULL : &k, &u->e);
+	if (rc == 0)
+		rc = rama_store_keep_get(u->store, &k, &u->e);
+	if (rc < 0)
+		return failed(u);
+	if (rc > 0)
+		rama_store_keep_text(text, &k);
+	if (u->as_json)
+		rama_json_key_string(&u->json, "keep", text);
+	else if (!u->quiet)
+		puts(rc > 0 ? text : "all is kept for ever");
+	return 0;
+}
+
 static int archive(struct upkeep *u)
 {
-	int64_t before = moment(u), jobs;
-	int status = open_store(u, RAMA_STORE_WRITE);
+	int64_t before, jobs;
+	int status;
 
+	if (u->dry)
+		return count(u, false, true);
+	before = moment(u);
+	status = open_store(u, RAMA_STORE_WRITE);
 	if (status != 0)
 		return status;
 	status = rama_store_archive(u->store, u->to, before, &jobs, &u->e) != 0 ? failed(u) : 0;
@@ -194,11 +286,15 @@ static int verify(struct upkeep *u)
 
 static int upgrade(struct upkeep *u)
 {
+	const char *events = rama_cli_opts_value(&u->o, RAMA_TAB_OPT_store_place);
 	struct rama_store_counts c;
-	int status = open_store(u, RAMA_STORE_WRITE);
+	int status = open_store(u, events != NULL ? RAMA_STORE_WRITE | RAMA_STORE_CREATE
+						  : RAMA_STORE_WRITE);
 
 	if (status != 0)
 		return status;
+	if (events != NULL && rama_store_events_at(u->store, events, true, &u->e) != 0)
+		return failed(u);
 	if (rama_store_stats(u->store, &c, &u->e) != 0)
 		return failed(u);
 	if (u->as_json)
@@ -211,11 +307,12 @@ static int upgrade(struct upkeep *u)
 static const struct {
 	const char *name;
 	int (*run)(struct upkeep *u);
-	bool chooses, moves; /* takes --before or --older; needs TO */
+	bool chooses;  /* takes --before, --older, --dry-run */
+	unsigned most; /* words that follow */
 } words[] = {
-	{ "stats", stats, false, false },     { "prune", prune, true, false },
-	{ "archive", archive, true, true },   { "verify", verify, false, false },
-	{ "upgrade", upgrade, false, false },
+	{ "stats", stats, false, 0 },	{ "keep", keep, false, RAMA_STORE_KEEPS },
+	{ "prune", prune, true, 0 },	{ "archive", archive, true, 1 },
+	{ "verify", verify, false, 0 }, { "upgrade", upgrade, false, 0 },
 };
 
 static int run(struct upkeep *u)
@@ -223,23 +320,28 @@ static int run(struct upkeep *u)
 	const char *word = u->o.n_args > 0 ? u->o.args[0] : "";
 	size_t i = 0, n = sizeof(words) / sizeof(words[0]);
 	bool chosen = rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_before) ||
-		      rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_older);
+		      rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_older) || u->dry;
 
 	while (i < n && strcmp(words[i].name, word) != 0)
 		i++;
 	if (i == n)
 		rama_cli_opts_usage(&u->o,
-				    "what to do? One of stats, prune, archive, verify, upgrade");
-	if (u->o.n_args != (words[i].moves ? 2u : 1u))
+				    "what to do? One of stats, keep, prune, archive, verify, "
+				    "upgrade");
+	if (u->o.n_args > words[i].most + 1 || (words[i].run == archive && u->o.n_args != 2))
 		rama_cli_opts_usage(&u->o,
-				    words[i].moves ? "archive takes the store to move jobs to"
-						   : "%s takes no more words",
+				    words[i].run == archive ? "archive takes the store to move "
+							      "jobs to"
+							    : "%s takes no more words",
 				    word);
 	if (chosen && !words[i].chooses)
-		rama_cli_opts_usage(&u->o, "--before and --older are for prune and archive");
+		rama_cli_opts_usage(&u->o,
+				    "--before, --older and --dry-run are for prune and archive");
 	if (rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_events) && words[i].run != prune)
 		rama_cli_opts_usage(&u->o, "--events-only is for prune");
-	u->to = words[i].moves ? u->o.args[1] : NULL;
+	if (rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_place) && words[i].run != upgrade)
+		rama_cli_opts_usage(&u->o, "--events is for upgrade");
+	u->to = words[i].run == archive ? u->o.args[1] : NULL;
 	return words[i].run(u);
 }
 
@@ -251,6 +353,7 @@ int rama_cli_cmd_store(int argc, char **argv)
 	rama_cli_opts_parse(&u.o, RAMA_TAB_CMD_store, argc, argv);
 	u.quiet = rama_cli_opts_has(&u.o, RAMA_TAB_OPT_store_quiet);
 	u.as_json = rama_cli_opts_has(&u.o, RAMA_TAB_OPT_store_json);
+	u.dry = rama_cli_opts_has(&u.o, RAMA_TAB_OPT_store_dry);
 	rama_out_init(&u.out, rama_cli_to_file, stdout);
 	rama_json_init(&u.json, &u.out);
 	if (u.as_json)

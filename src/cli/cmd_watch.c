@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_watch.c: iorama watch */
 #include <errno.h>
-#include <glob.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,13 +14,13 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "launch/place.h"
+#include "cli/open_store.h"
 #include "cli/terminal.h"
 #include "cli/watch/screen.h"
-#include "look/find.h"
-#include "segment/place.h"
+#include "study/moments.h"
+#include "look/dirs.h"
 
 #define LINGER 5.0 /* s that what has ended stays on the screen */
-#define PLACES 256
 
 struct watch {
 	struct rama_cli_opts o;
@@ -30,9 +29,9 @@ struct watch {
 	enum rama_look_watch_sort sort;
 	bool sorted; /* by the user's wish */
 	struct rama_cli_terminal t;
-	char *dir[PLACES + 1];
-	size_t n_dirs;
+	struct rama_look_dirs dirs;
 	char place[512];
+	struct rama_store *store; /* NULL: this machine is looked at */
 	struct rama_look *l;
 };
 
@@ -70,66 +69,6 @@ static void find_sort(struct watch *w)
 			text);
 }
 
-static void add_dir(struct watch *w, const char *dir)
-{
-	size_t n = strlen(w->place);
-
-	if (w->n_dirs == PLACES || (w->dir[w->n_dirs] = strdup(dir)) == NULL)
-		return;
-	w->n_dirs++;
-	snprintf(w->place + n, sizeof(w->place) - n, "%s%s", n > 0 ? ", " : "", dir);
-}
-
-/* iorama-UID, a real directory of that very user: anybody can make others, and many of his own */
-static bool is_users(const struct watch *w, const char *path)
-{
-	const char *name = strrchr(path, '/');
-	uint32_t uid, other;
-	size_t n = 0;
-
-	if (name == NULL || !rama_look_find_user_of(name + 1, &uid) ||
-	    !rama_look_find_is_dir(path, uid, NULL))
-		return false;
-	for (size_t i = 0; i < w->n_dirs; i++)
-		n += rama_look_find_user_of(strrchr(w->dir[i], '/') + 1, &other) && other == uid;
-	return n < RAMA_LOOK_FIND_ROOTS;
-}
-
-/* Root sees the jobs of all users, each in his own directory. */
-static void add_all_users(struct watch *w)
-{
-	static const char *const where[] = { "/dev/shm/iorama-*", "/tmp/iorama-*" };
-	glob_t g;
-
-	for (unsigned i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
-		if (glob(where[i], 0, NULL, &g) == 0)
-			for (size_t k = 0; k < g.gl_pathc; k++)
-				if (is_users(w, g.gl_pathv[k]))
-					add_dir(w, g.gl_pathv[k]);
-		globfree(&g);
-	}
-	if (w->n_dirs == 0)
-		snprintf(w->place, sizeof(w->place), "%s, %s", where[0], where[1]);
-}
-
-/* The usual ones, which may be there in a moment, and others that are there. */
-static void add_own(struct watch *w)
-{
-	char path[PATH_MAX], name[RAMA_SEG_PLACE_NAME];
-	struct rama_gather_roots roots;
-	const char *base;
-
-	rama_seg_place_name(name, (uint32_t)geteuid(), NULL);
-	for (unsigned i = 0; (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL; i++)
-		if (snprintf(path, sizeof(path), "%s/%s", base, name) < (int)sizeof(path))
-			add_dir(w, path);
-	rama_gather_roots_find(&roots, (uint32_t)geteuid());
-	for (size_t i = 0; i < roots.n; i++)
-		if (strcmp(strrchr(roots.path[i], '/') + 1, name) != 0)
-			add_dir(w, roots.path[i]);
-	rama_gather_roots_fini(&roots);
-}
-
 static void find_dirs(struct watch *w)
 {
 	const char *chosen = rama_cli_opts_setting(RAMA_TAB_SET_DIR),
@@ -137,22 +76,41 @@ static void find_dirs(struct watch *w)
 
 	if (given != NULL && access(given, R_OK | X_OK) != 0)
 		rama_cli_opts_usage(&w->o, "--dir %s: %s", given, strerror(errno));
-	if (given != NULL)
-		add_dir(w, given);
-	else if (*chosen != '\0')
-		add_dir(w, chosen);
-	else if (geteuid() == 0)
-		add_all_users(w);
-	else
-		add_own(w);
+	rama_look_dirs_find(&w->dirs, given != NULL ? given : chosen);
+	for (size_t i = 0; i < w->dirs.n; i++) {
+		size_t n = strlen(w->place);
+
+		snprintf(w->place + n, sizeof(w->place) - n, "%s%s", n > 0 ? ", " : "",
+			 w->dirs.path[i]);
+	}
+	if (w->dirs.n == 0)
+		snprintf(w->place, sizeof(w->place), "/dev/shm/iorama-*, /tmp/iorama-*");
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
+/* at what agents told a store; 0, or the exit status */
+static int start_stored(struct watch *w)
+{
+	struct rama_err e = { 0 };
+	char where[PATH_MAX], shown[PATH_MAX];
+	int status =
+		rama_cli_store_here(&w->store, &w->o, RAMA_TAB_OPT_watch_store, RAMA_STORE_READ);
+
+	if (status != 0)
+		return status;
+	if (rama_cli_store_place(&w->o, RAMA_TAB_OPT_watch_store, where))
+		snprintf(w->place, sizeof(w->place), "%.500s", rama_store_shown(where, shown));
+	if (rama_study_moments_open(&w->l, w->store, &e) == 0)
+		return 0;
+	rama_cli_complain("watch", "%s", e.text);
+	return rama_err_status(e.code);
+}
+
 static int start(struct watch *w)
 {
-	struct rama_look_options o = { .dir = (const char *const *)w->dir,
-				       .n_dirs = w->n_dirs,
+	struct rama_look_options o = { .dir = (const char *const *)w->dirs.path,
+				       .n_dirs = w->dirs.n,
 				       .uid = geteuid() == 0 ? UINT32_MAX : (uint32_t)geteuid(),
 				       .linger = LINGER };
 	struct rama_err e = { 0 };
@@ -177,16 +135,17 @@ static int take(struct watch *w, struct rama_err *e)
 	const struct rama_look_process *p;
 	int rc = 0;
 
-	if (w->l->takes == 0)
+	if (w->l->takes == 0 && w->store == NULL)
 		rc = rama_look_take(w->l, e);
-	wait_interval(w->interval);
+	if (w->l->takes > 0)
+		wait_interval(w->interval);
 	if (rc == 0)
 		rc = rama_look_take(w->l, e);
 	if (rc == 0 && w->word != NULL && !rama_look_watch_choose(w->l, w->word, &p))
 		rc = rama_err_set(
 			e, RAMA_EMISSING,
-			"no job or process %s runs here; `iorama watch --once` lists them",
-			w->word);
+			"no job or process %s runs here; `iorama watch%s --once` lists them",
+			w->word, w->store != NULL ? " --store" : "");
 	return rc;
 }
 
@@ -223,6 +182,13 @@ static int print(struct watch *w, bool json, bool once)
 }
 
 /* a job or process that was asked for is shown at once, not in the list of all */
+#ifdef RAMA_WITHOUT_NCURSESW
+static int screen(struct watch *w)
+{
+	rama_cli_complain("watch", "this iorama was built without a screen (ncurses)");
+	return print(w, false, true);
+}
+#else
 static int screen(struct watch *w)
 {
 	enum rama_look_watch_sort ranks = w->sorted ? w->sort : RAMA_LOOK_SORT_NAME;
@@ -248,6 +214,7 @@ static int screen(struct watch *w)
 	}
 	return rama_cli_watch_screen(w->l, &v, &a, w->word, w->t.colour);
 }
+#endif
 
 /* each process that is looked at takes memory maps, no descriptors; directories are open one at
  * a time */
@@ -267,15 +234,22 @@ int rama_cli_cmd_watch(int argc, char **argv)
 	find_interval(&w);
 	find_sort(&w);
 	w.t = rama_cli_terminal_of(&w.o, RAMA_TAB_OPT_watch_width, RAMA_TAB_OPT_watch_color, false);
-	find_dirs(&w);
-	status = start(&w);
+	if (rama_cli_opts_has(&w.o, RAMA_TAB_OPT_watch_store)) {
+		status = start_stored(&w);
+	} else {
+		find_dirs(&w);
+		status = start(&w);
+	}
 	if (status == 0 && (json || once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))
 		status = print(&w, json, once || !json);
 	else if (status == 0)
 		status = screen(&w);
-	rama_look_destroy(w.l);
-	for (size_t i = 0; i < w.n_dirs; i++)
-		free(w.dir[i]);
+	if (w.store != NULL)
+		rama_study_moments_close(w.l);
+	else
+		rama_look_destroy(w.l);
+	rama_store_close(w.store);
+	rama_look_dirs_fini(&w.dirs);
 	rama_cli_opts_fini(&w.o);
 	return status;
 }

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/form/text.h"
 #include "base/now.h"
+#include "study/newest.h"
 
 static struct {
 	bool on, shown;
@@ -63,14 +65,21 @@ void rama_cli_progress_share(const char *path, double done)
 
 void rama_cli_complain(const char *path, const char *fmt, ...)
 {
+	char *about = strdup(path), *text = NULL;
 	va_list ap;
 
 	rama_cli_progress_end();
-	fprintf(stderr, "iorama: %s: ", path);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
 	va_end(ap);
-	fputc('\n', stderr);
+	if (about != NULL && text != NULL) {
+		rama_text_tame(about);
+		rama_text_tame(text);
+	}
+	fprintf(stderr, "iorama: %s: %s\n", about != NULL ? about : "", text != NULL ? text : "");
+	free(about);
+	free(text);
 }
 
 int rama_cli_to_file(void *ctx, const char *bytes, size_t n)
@@ -83,6 +92,23 @@ static void print_problem(void *ctx, const char *line)
 	const struct rama_cli_input *in = ctx;
 
 	rama_cli_complain(in->path, "%s", line);
+}
+
+const char *rama_cli_input_named(const char *arg)
+{
+	static char newest[4096]; /* there is but one */
+	const char *dir = rama_cli_opts_setting(RAMA_TAB_SET_LOG_DIR);
+	struct rama_err e = { 0 };
+
+	if (strcmp(arg, "last") != 0 || access(arg, F_OK) == 0)
+		return arg;
+	dir = dir != NULL && dir[0] != '\0' ? dir : ".";
+	if (rama_study_newest(dir, newest, sizeof(newest), &e) == 0)
+		return newest;
+	rama_cli_complain("last",
+			  "there is no log (*.darshan) in %s, of which it would be the newest",
+			  strcmp(dir, ".") == 0 ? "this directory" : dir);
+	exit(rama_err_status(RAMA_EMISSING));
 }
 
 int rama_cli_input_open(struct rama_cli_input *in, const char *path, bool strict, bool quiet)

@@ -16,6 +16,11 @@ struct rama_cli_input {
 };
 
 /* 0, or the exit status after the reason was printed */
+/* The log that an argument names: itself, or, for "last" where no file is called so, the newest
+ * log of the directory in which they are written (IORAMA_LOG_DIR, else here); the program ends
+ * where there is none. */
+const char *rama_cli_input_named(const char *arg);
+
 int rama_cli_input_open(struct rama_cli_input *in, const char *path, bool strict, bool quiet);
 /* the same for a log in memory, which must outlive it; path: what messages call it */
 int rama_cli_input_memory(struct rama_cli_input *in, const char *path, const void *bytes, size_t n,

@@ -7,8 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/opts.h"
+#include "cli/terminal.h"
+#include "version.h" /* made by cmake/version.cmake */
 
 static int (*const run[RAMA_TAB_COMMANDS])(int, char **) = {
 #define CMD(name, ...) rama_cli_cmd_##name,
@@ -20,28 +23,77 @@ static int (*const run[RAMA_TAB_COMMANDS])(int, char **) = {
 #undef EXAMPLE
 };
 
-static void list_commands(FILE *f)
+/* What people come for, and the commands that give it; a command that stands nowhere here comes
+ * last. */
+static const struct group {
+	const char *title;
+	int command[8]; /* ends with -1 */
+} groups[] = {
+	{ "Observe a program",
+	  { RAMA_TAB_CMD_run, RAMA_TAB_CMD_exec, RAMA_TAB_CMD_attach, RAMA_TAB_CMD_detach,
+	    RAMA_TAB_CMD_recover, -1 } },
+	{ "Learn what it did, and what to change",
+	  { RAMA_TAB_CMD_report, RAMA_TAB_CMD_diff, RAMA_TAB_CMD_path, RAMA_TAB_CMD_explain, -1 } },
+	{ "Jobs that run now",
+	  { RAMA_TAB_CMD_watch, RAMA_TAB_CMD_live, RAMA_TAB_CMD_agent, RAMA_TAB_CMD_collect,
+	    RAMA_TAB_CMD_serve, -1 } },
+	{ "Many jobs",
+	  { RAMA_TAB_CMD_index, RAMA_TAB_CMD_jobs, RAMA_TAB_CMD_query, RAMA_TAB_CMD_alert,
+	    RAMA_TAB_CMD_store, -1 } },
+	{ "Try a change without the program", { RAMA_TAB_CMD_emulate, -1 } },
+	{ "Logs",
+	  { RAMA_TAB_CMD_show, RAMA_TAB_CMD_convert, RAMA_TAB_CMD_export, RAMA_TAB_CMD_merge,
+	    -1 } },
+	{ "This machine", { RAMA_TAB_CMD_doctor, RAMA_TAB_CMD_config, RAMA_TAB_CMD_help, -1 } },
+};
+
+static void list_command(FILE *f, int i)
 {
-	fputs("Usage: iorama COMMAND [OPTION…] …\n"
-	      "See what applications do with their files.\n\n"
-	      "Commands:\n",
-	      f);
-	for (int i = 0; i < RAMA_TAB_COMMANDS; i++)
-		fprintf(f, "  %-10s %s\n", rama_tab_commands[i].name, rama_tab_commands[i].line);
-	fputs("\nExamples:\n", f);
-	for (int i = 0; i < RAMA_TAB_COMMANDS; i++) {
-		for (unsigned k = 0; k < rama_tab_n_examples; k++) {
-			if ((int)rama_tab_examples[k].command == i) {
-				fprintf(f, "  %-48s %s\n", rama_tab_examples[k].line,
-					rama_tab_examples[k].text);
-				break;
-			}
+	fprintf(f, "  %-9s %s\n", rama_tab_commands[i].name, rama_tab_commands[i].line);
+}
+
+static void list_groups(FILE *f)
+{
+	bool listed[RAMA_TAB_COMMANDS] = { false };
+	const char *title = "\nMore:\n";
+
+	for (unsigned g = 0; g < sizeof(groups) / sizeof(*groups); g++) {
+		fprintf(f, "\n%s:\n", groups[g].title);
+		for (const int *c = groups[g].command; *c >= 0; c++) {
+			list_command(f, *c);
+			listed[*c] = true;
 		}
 	}
-	fputs("\n`iorama help COMMAND` tells more of a command. Exit status: 0 ok, 2 wrong usage, "
-	      "3 bad input,\n"
-	      "4 trouble with the machine.\n",
+	for (int i = 0; i < RAMA_TAB_COMMANDS; i++) {
+		if (listed[i])
+			continue;
+		fputs(title, f);
+		title = "";
+		list_command(f, i);
+	}
+}
+
+static void put_commands(FILE *f, const char *unused)
+{
+	(void)unused;
+	fputs("Usage: iorama COMMAND [OPTION…] …\n"
+	      "See what applications do with their files.\n",
 	      f);
+	list_groups(f);
+	fputs("\nExamples:\n"
+	      "  iorama run -- ./app input.nml         observe a program and all it starts\n"
+	      "  iorama report last                    what was slow, and what to change\n"
+	      "  iorama report --html=r.html LOG       the same as a page\n"
+	      "  iorama diff before.darshan LOG        did the change help?\n"
+	      "  iorama watch                          running jobs, on the whole screen\n"
+	      "\n`iorama help COMMAND` tells more of a command, with examples. Exit status: 0 ok,\n"
+	      "2 wrong usage, 3 bad input, 4 trouble with the machine.\n",
+	      f);
+}
+
+static void list_commands(FILE *f)
+{
+	rama_cli_terminal_print(f, put_commands, NULL);
 }
 
 static int find_command(const char *name)
@@ -54,7 +106,16 @@ static int find_command(const char *name)
 
 static int unknown(const char *name)
 {
-	fprintf(stderr, "iorama: there is no command '%s'; `iorama --help` lists them\n", name);
+	struct rama_nearest near = { .word = name };
+
+	for (int i = 0; i < RAMA_TAB_COMMANDS; i++)
+		rama_nearest_offer(&near, rama_tab_commands[i].name);
+	if (near.name != NULL)
+		fprintf(stderr, "iorama: there is no command '%s'; did you mean %s?\n", name,
+			near.name);
+	else
+		fprintf(stderr, "iorama: there is no command '%s'; `iorama --help` lists them\n",
+			name);
 	return 2;
 }
 
@@ -97,6 +158,9 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		puts("iorama " IORAMA_BUILD_VERSION);
+		if (IORAMA_BUILD_COMMIT[0] != '\0')
+			puts("commit " IORAMA_BUILD_COMMIT);
+		puts("built with " IORAMA_BUILD_HOW);
 		return 0;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||

@@ -42,3 +42,22 @@ int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o,
 	rama_cli_complain(rama_store_shown(where, shown), "%s", e.text);
 	return rama_err_status(rc);
 }
+
+int rama_cli_store_events(const struct rama_cli_opts *o, enum rama_tab_option_id store,
+			  enum rama_tab_option_id events)
+{
+	const char *url = rama_cli_opts_value(o, events);
+	struct rama_store *s = NULL;
+	struct rama_err e = { 0 };
+	int rc = 0, status;
+
+	if (url == NULL)
+		return 0;
+	status = rama_cli_store_here(&s, o, store, RAMA_STORE_WRITE | RAMA_STORE_CREATE);
+	if (status == 0)
+		rc = rama_store_events_at(s, url, false, &e);
+	rama_store_close(s);
+	if (rc != 0)
+		rama_cli_complain("events", "%s", e.text);
+	return rc != 0 ? rama_err_status(rc) : status;
+}

@@ -15,5 +15,8 @@ bool rama_cli_store_place(const struct rama_cli_opts *o, enum rama_tab_option_id
 /* 0, or the exit status after the reason was printed */
 int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o,
 			enum rama_tab_option_id option, unsigned flags);
+/* where blocks of its events go: the value of that option, if it is given */
+int rama_cli_store_events(const struct rama_cli_opts *o, enum rama_tab_option_id store,
+			  enum rama_tab_option_id events);
 
 #endif

@@ -2,10 +2,18 @@
 #include "cli/opts.h"
 
 #include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "base/nearest.h"
+#include "base/when.h"
+#include "cli/terminal.h"
 
 #define KEY_BASE 1000 /* argp keys of options: KEY_BASE + row */
 
@@ -75,6 +83,13 @@ static char *help_text(enum rama_tab_command_id command)
 	return text;
 }
 
+static char *in_words(int key, const char *text, void *input)
+{
+	(void)key;
+	(void)input;
+	return text != NULL ? rama_cli_terminal_words(text) : NULL; /* argp frees it */
+}
+
 static void make_texts(struct texts *t, enum rama_tab_command_id command)
 {
 	unsigned n = 0;
@@ -104,7 +119,80 @@ static void make_texts(struct texts *t, enum rama_tab_command_id command)
 	t->argp = (struct argp){ .options = t->options,
 				 .parser = parse_one,
 				 .args_doc = rama_tab_commands[command].args,
-				 .doc = t->doc };
+				 .doc = t->doc,
+				 .help_filter = in_words };
+}
+
+/* ---- words as people type them --------------------------------------------------------------- */
+
+static const char *const of_argp[] = { "help", "usage" }; /* options that argp adds */
+
+/* the option that --WORD is, or is the beginning of; -1: none, -2: one of argp's */
+static int option_long(enum rama_tab_command_id command, const char *word, size_t n)
+{
+	for (unsigned i = 0; i < sizeof(of_argp) / sizeof(*of_argp); i++)
+		if (strncmp(of_argp[i], word, n) == 0)
+			return -2;
+	for (int i = 0; i < RAMA_TAB_OPTIONS; i++)
+		if (rama_tab_options[i].command == command &&
+		    strncmp(rama_tab_options[i].name, word, n) == 0)
+			return i;
+	return -1;
+}
+
+/* A long option that is not there ends the program here if there is one that was meant; argp says
+ * the rest. */
+static void guess_option(const struct rama_cli_opts *o, const char *word, size_t n)
+{
+	char name[64];
+	struct rama_nearest near = { .word = name };
+
+	if (n >= sizeof(name))
+		return;
+	memcpy(name, word, n);
+	name[n] = '\0';
+	for (int i = 0; i < RAMA_TAB_OPTIONS; i++)
+		if (rama_tab_options[i].command == o->command)
+			rama_nearest_offer(&near, rama_tab_options[i].name);
+	if (near.name != NULL)
+		rama_cli_opts_usage(o, "there is no option --%s; did you mean --%s?", name,
+				    near.name);
+}
+
+/* Does the option's value stand in the next word? ("X?": never) */
+static bool wants_word(int option)
+{
+	const char *arg = option >= 0 ? rama_tab_options[option].arg : NULL;
+
+	return arg != NULL && arg[strlen(arg) - 1] != '?';
+}
+
+/* -h asks for help wherever no option of the command is called so; long options are guessed.
+ * Values of options and what follows "--", or a command to be run, are left alone. */
+static void read_words(const struct rama_cli_opts *o, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		char *word = argv[i];
+		size_t n;
+		int option;
+
+		if (strcmp(word, "--") == 0 || (word[0] != '-' && in_order(o->command)))
+			return;
+		if (word[0] != '-' || word[1] == '\0')
+			continue;
+		if (word[1] == '-') {
+			n = strcspn(word + 2, "=");
+			option = option_long(o->command, word + 2, n);
+			if (option == -1)
+				guess_option(o, word + 2, n);
+			i += wants_word(option) && word[2 + n] == '\0';
+			continue;
+		}
+		option = option_of(o->command, word[1]);
+		if (strcmp(word, "-h") == 0 && option < 0)
+			argv[i] = "--help";
+		i += wants_word(option) && word[2] == '\0';
+	}
 }
 
 void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_tab_command_id command, int argc,
@@ -121,6 +209,7 @@ void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_tab_command_id comma
 		fputs("iorama: out of memory\n", stderr);
 		exit(4);
 	}
+	read_words(o, argc, argv);
 	argv[0] = t.name;
 	argp_err_exit_status = 2;
 	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* else a paragraph on optional arguments */
@@ -184,4 +273,43 @@ void rama_cli_opts_usage(const struct rama_cli_opts *o, const char *fmt, ...)
 	va_end(ap);
 	fprintf(stderr, "\nTry `iorama help %s`.\n", name);
 	exit(2);
+}
+
+int64_t rama_cli_opts_number(const struct rama_cli_opts *o, enum rama_tab_option_id option,
+			     int64_t least, int64_t most, int64_t otherwise)
+{
+	const char *text = rama_cli_opts_value(o, option), *name = rama_tab_options[option].name;
+	char *end;
+	intmax_t v;
+
+	if (text == NULL)
+		return otherwise;
+	errno = 0;
+	v = strtoimax(text, &end, 10);
+	if (isdigit((unsigned char)*text) && *end == '\0' && errno == 0 && v >= least && v <= most)
+		return v;
+	if (most == INT64_MAX)
+		rama_cli_opts_usage(o, "--%s is a number from %" PRId64 " on, not '%s'", name,
+				    least, text);
+	rama_cli_opts_usage(o, "--%s is a number from %" PRId64 " to %" PRId64 ", not '%s'", name,
+			    least, most, text);
+}
+
+bool rama_cli_opts_moment(const struct rama_cli_opts *o, enum rama_tab_option_id option,
+			  int64_t *ns)
+{
+	const char *text = rama_cli_opts_value(o, option);
+	int64_t now = (int64_t)time(NULL) * 1000000000;
+
+	if (text == NULL)
+		return false;
+	if (rama_when_span(text, ns) && !isdigit((unsigned char)text[strlen(text) - 1]))
+		*ns = now - *ns; /* 7d: since then; a bare number is seconds since 1970 */
+	else if (!rama_when(text, now, 0, ns))
+		rama_cli_opts_usage(
+			o,
+			"--%s is a time such as 2026-11-16, '2026-11-16 09:20', 7d, -2h or "
+			"yesterday, not '%s'",
+			rama_tab_options[option].name, text);
+	return true;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "table/commands.h"
 #include "table/settings.h"
@@ -31,6 +32,16 @@ const char *rama_cli_opts_value(const struct rama_cli_opts *o, enum rama_tab_opt
 /* values one after the other: start with *at = 0; NULL at the end */
 const char *rama_cli_opts_next(const struct rama_cli_opts *o, enum rama_tab_option_id option,
 			       size_t *at);
+
+/* A whole number from least on, up to most (INT64_MAX: no bound); otherwise: the option is not
+ * given. What is no such number ends the program. */
+int64_t rama_cli_opts_number(const struct rama_cli_opts *o, enum rama_tab_option_id option,
+			     int64_t least, int64_t most, int64_t otherwise);
+
+/* The time that an option names, ns since 1970: 7d is that long ago. false: it is not given; what
+ * is no time ends the program. */
+bool rama_cli_opts_moment(const struct rama_cli_opts *o, enum rama_tab_option_id option,
+			  int64_t *ns);
 
 /* value of an environment variable, or what holds without it */
 const char *rama_cli_opts_setting(enum rama_tab_setting_id setting);

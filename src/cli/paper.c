@@ -2,6 +2,7 @@
 #include "cli/paper.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,10 +13,9 @@ static int to_stdout(const struct rama_out *o)
 {
 	int rc = rama_fd_write(STDOUT_FILENO, o->buf, o->used);
 
-	if (rc == 0)
+	if (rc == 0 || rc == RAMA_ESTOPPED) /* `| head` has seen enough */
 		return 0;
-	if (rc != RAMA_ESTOPPED)
-		rama_cli_complain("standard output", "cannot be written: %s", strerror(errno));
+	rama_cli_complain("standard output", "cannot be written: %s", strerror(errno));
 	return rama_err_status(rc);
 }
 
@@ -40,6 +40,20 @@ int rama_cli_paper_write(struct rama_out *o, const char *path)
 		return 0;
 	rama_cli_complain(path, "%s", e.text);
 	return rama_err_status(e.code);
+}
+
+void rama_cli_figure_file(const struct rama_cli_opts *o, enum rama_tab_option_id output,
+			  enum rama_report_file *file)
+{
+	struct rama_err e = { 0 };
+	int rc = rama_report_file_of(rama_cli_opts_value(o, output), file, &e);
+
+	if (rc == RAMA_EUSAGE)
+		rama_cli_opts_usage(o, "%s", e.text);
+	if (rc == 0)
+		return;
+	rama_cli_complain("figure", "%s", e.text);
+	exit(rama_err_status(rc));
 }
 
 /* ---- as it comes ----------------------------------------------------------------------------- */

@@ -15,14 +15,19 @@ static void show_progress(void *ctx, const char *path, double share)
 	rama_cli_progress_share(path, share);
 }
 
+void rama_cli_study_told(struct rama_study_options *opt, bool quiet)
+{
+	opt->told = (struct rama_study_told){ .problem = print_line,
+					      .note = quiet ? NULL : print_line,
+					      .progress = quiet ? NULL : show_progress };
+}
+
 int rama_cli_study_open(struct rama_study *s, const struct rama_study_source *sources, size_t n,
 			struct rama_study_options opt, bool quiet)
 {
 	int rc;
 
-	opt.told = (struct rama_study_told){ .problem = print_line,
-					     .note = quiet ? NULL : print_line,
-					     .progress = quiet ? NULL : show_progress };
+	rama_cli_study_told(&opt, quiet);
 	rc = rama_study_open(s, sources, n, &opt);
 	rama_cli_progress_end();
 	return rc < 0 ? rama_err_status(rc) : 0;

@@ -6,6 +6,8 @@
 #include "study/paths.h"
 #include "study/study.h"
 
+/* what is told is printed; quiet: no notes, no progress */
+void rama_cli_study_told(struct rama_study_options *opt, bool quiet);
 /* Reads the sources of one job. The exit status, after what was wrong was printed: 0, or 3 also
  * if part of it could not be read; s->reported says whether there is a report. quiet: no notes,
  * no progress. */

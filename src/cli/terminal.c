@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/form/text.h"
 
 #define WIDTH_ELSE 100 /* of files and pipes */
 
@@ -80,4 +83,45 @@ struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o,
 	else if (when != NULL && strcmp(when, "auto") != 0)
 		rama_cli_opts_usage(o, "--color is auto, always or never, not '%s'", when);
 	return t;
+}
+
+char *rama_cli_terminal_words(const char *text)
+{
+	bool utf8 = is_utf8();
+	char *words = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&words, &size);
+
+	for (const char *s = text; f != NULL && *s != '\0';) {
+		unsigned n = rama_text_sound(s);
+
+		if (utf8 || n <= 1)
+			fwrite(s, 1, n > 0 ? n : 1, f);
+		else
+			fputs(strncmp(s, "…", n) == 0 ? "..." : rama_text_ascii(s, n), f);
+		s += n > 0 ? n : 1;
+	}
+	if (f == NULL || fclose(f) != 0) {
+		fputs("iorama: out of memory\n", stderr);
+		exit(4);
+	}
+	return words;
+}
+
+void rama_cli_terminal_print(FILE *f, void (*put)(FILE *f, const char *about), const char *about)
+{
+	char *text = NULL, *words;
+	size_t size = 0;
+	FILE *made = open_memstream(&text, &size);
+
+	if (made == NULL) {
+		put(f, about);
+		return;
+	}
+	put(made, about);
+	fclose(made);
+	words = rama_cli_terminal_words(text);
+	fputs(words, f);
+	free(words);
+	free(text);
 }

@@ -4,6 +4,7 @@
 #define RAMA_CLI_TERMINAL_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cli/opts.h"
 
@@ -23,5 +24,11 @@ struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o,
 					      enum rama_tab_option_id colour, bool to_file);
 /* The same for standard error, without options. */
 struct rama_cli_terminal rama_cli_terminal_stderr(void);
+
+/* A text of ours with words that standard output can show: without UTF-8 dots stand for an
+ * ellipsis. The caller frees it. */
+char *rama_cli_terminal_words(const char *text);
+/* all that `put` writes, with such words */
+void rama_cli_terminal_print(FILE *f, void (*put)(FILE *f, const char *about), const char *about);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobid.h: the id that a batch system gave to the job, from its variables
- * (table/schedulers.def). */
+/* jobid.h: the id that a batch system gave to the job, and what else it says of it, from its
+ * variables (table/schedulers.def). */
 #ifndef RAMA_CONFIG_JOBID_H
 #define RAMA_CONFIG_JOBID_H
 
@@ -21,5 +21,9 @@ struct rama_config_jobid {
  * false: there is no id; the process's own takes its place then. */
 bool rama_config_jobid_find(struct rama_config_jobid *job, const char *named,
 			    rama_config_lookup lookup, void *ctx);
+
+/* What the batch system says of the job, whoever named its id: "iorama_step=0\n" and so on, a line
+ * for each row of table/batch.def that it tells, as many as there is room for. */
+void rama_config_jobid_words(char *to, size_t room, rama_config_lookup lookup, void *ctx);
 
 #endif

@@ -217,11 +217,50 @@ bool rama_config_settings_observes(const struct rama_config_settings *s, unsigne
 		return true;
 	if (any_rule(s, RAMA_CONFIG_RULE_PATH_EXCLUDE, bit, path, len))
 		return false;
-	if (!prefix_excluded(path, len) && !rama_config_settings_private(s, path, len) &&
+	if ((s->everywhere || !prefix_excluded(path, len)) &&
+	    !rama_config_settings_private(s, path, len) &&
 	    !any_rule(s, RAMA_CONFIG_RULE_NAME_EXCLUDE, bit, path, len))
 		return true;
 	return prefix_readmitted(path, len) ||
 	       any_rule(s, RAMA_CONFIG_RULE_NAME_INCLUDE, bit, path, len);
+}
+
+bool rama_config_settings_launcher(const struct rama_config_settings *s, const char *app,
+				   size_t len)
+{
+	enum kind {
+		RUNS,
+		ENV,
+		MPI,
+		REFUSED,
+		ELSEWHERE,
+		DAEMON,
+		OPENMPI,
+		HYDRA,
+		SRUN,
+		APRUN,
+		JSRUN,
+		FLUX
+	};
+	static const struct {
+		const char *name;
+		enum kind kind;
+	} launchers[] = {
+#define FAMILY(...)
+#define LAUNCHER(program, what, ...) { program, what },
+#include "table/launchers.def"
+#undef FAMILY
+#undef LAUNCHER
+	};
+	size_t base = len;
+
+	while (base > 0 && app[base - 1] != '/')
+		base--;
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
+		if (launchers[i].kind > ENV && strlen(launchers[i].name) == len - base &&
+		    memcmp(launchers[i].name, app + base, len - base) == 0)
+			return !any_rule(s, RAMA_CONFIG_RULE_APP_INCLUDE, ALL_MODULES, app, len);
+	return false;
 }
 
 bool rama_config_settings_app(const struct rama_config_settings *s, const char *app, size_t len)

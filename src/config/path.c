@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config/path.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "config/text.h"
@@ -16,19 +18,46 @@ static const char *skip_slashes(const char *p)
 	}
 }
 
+/* Most paths are clean: what stands between two places that are not is copied in one piece. */
 static void put_clean(struct rama_config_text *t, const char *p)
 {
-	while (*p != '\0' && !t->cut) {
-		size_t n = strcspn(p, "/");
+	const char *from = p;
 
-		rama_config_text_put(t, p, n);
-		p += n;
-		if (*p == '/') {
-			rama_config_text_put(t, "/", 1);
-			p = skip_slashes(p + 1);
-		}
+	while (*(p = strchrnul(p, '/')) != '\0') {
+		const char *next = skip_slashes(++p);
+
+		if (next == p)
+			continue;
+		rama_config_text_put(t, from, (size_t)(p - from));
+		from = p = next;
 	}
+	rama_config_text_put(t, from, (size_t)(p - from));
 }
+
+/* Is it sure that no slash is followed by another, or by a dot? Eight bytes at a time; the text
+ * ends with a NUL. */
+static bool surely_clean(const char *p, size_t n)
+{
+	const uint64_t ones = 0x0101010101010101u, slashes = 0x2f * ones;
+	size_t i = 0;
+
+	for (; i + 8 <= n; i += 8) {
+		uint64_t is, next; /* a byte of 0: a slash; ... or a dot */
+
+		memcpy(&is, p + i, 8);
+		memcpy(&next, p + i + 1, 8);
+		is ^= slashes;
+		next = (next | ones) ^ slashes;
+		/* the upper bit of bytes that are 0, and perhaps of some after those */
+		if ((is - ones) & ~is & (next - ones) & ~next & ones << 7)
+			return false;
+	}
+	for (; i < n; i++)
+		if (p[i] == '/' && (p[i + 1] | 1) == '/')
+			return false;
+	return true;
+}
+_Static_assert(('.' | 1) == '/', "one bit tells them apart");
 
 long rama_config_path_clean(char *to, size_t room, const char *base, const char *path)
 {
@@ -36,6 +65,14 @@ long rama_config_path_clean(char *to, size_t room, const char *base, const char 
 
 	if (room == 0)
 		return -1;
+	if (path != NULL && path[0] == '/') { /* nearly all are clean */
+		size_t n = strlen(path);
+
+		if (n < room && surely_clean(path, n)) {
+			memcpy(to, path, n + 1);
+			return (long)n;
+		}
+	}
 	rama_config_text_init(&t, to, room);
 	if (path == NULL)
 		return 0;

@@ -35,6 +35,11 @@ static void warn(struct rama_config_settings *s, const char *name, const char *w
 
 	s->n_warnings++;
 	rama_config_text_init(&t, s->warnings + len, sizeof(s->warnings) - len);
+	if (s->line > 0) {
+		rama_config_text_str(&t, "line ");
+		rama_config_text_u64(&t, s->line);
+		rama_config_text_str(&t, ": ");
+	}
 	rama_config_text_str(&t, name);
 	rama_config_text_str(&t, ": ");
 	rama_config_text_str(&t, what);
@@ -78,6 +83,12 @@ static void set_trace(struct rama_config_settings *s, const struct how *h, const
 	(void)h;
 	s->trace = is_on(g->value);
 	s->no_trace = !s->trace;
+}
+
+static void set_sites(struct rama_config_settings *s, const struct how *h, const struct given *g)
+{
+	(void)h;
+	s->sites = is_on(g->value);
 }
 
 static void set_dxt(struct rama_config_settings *s, const struct how *h, const struct given *g)
@@ -165,6 +176,18 @@ static void set_size(struct rama_config_settings *s, const struct how *h, const 
 		warn(s, g->name, "no size:", g->value);
 }
 
+static void set_seconds(struct rama_config_settings *s, const struct how *h, const struct given *g)
+{
+	double v;
+
+	if (!number(s, g->name, g->value, &v))
+		return;
+	if (v >= 0 && v < 1e9)
+		*(double *)field(s, h) = v;
+	else
+		warn(s, g->name, "no time:", g->value);
+}
+
 static void set_trace_memory(struct rama_config_settings *s, const struct how *h,
 			     const struct given *g)
 {
@@ -203,15 +226,19 @@ static void set_jobid(struct rama_config_settings *s, const struct how *h, const
 {
 	int64_t v;
 
-	(void)h;
 	if (g->value.n == 0)
 		return;
 	if (rama_config_piece_integer(g->value, &v) != g->value.n) {
 		warn(s, g->name, "no number:", g->value);
 		return;
 	}
-	s->jobid = v;
-	s->has_jobid = true;
+	if (h->use == 0) {
+		s->jobid = v;
+		s->has_jobid = true;
+	} else {
+		s->run_jobid = v;
+		s->has_run_jobid = true;
+	}
 }
 
 static void records(struct rama_config_settings *s, const char *name, struct rama_config_piece n,
@@ -425,13 +452,17 @@ static const struct how hows[RAMA_TAB_SETTINGS] = {
 	[RAMA_TAB_SET_DIR] = HOW(set_text, dir),
 	[RAMA_TAB_SET_JOB] = HOW(set_job, job),
 	[RAMA_TAB_SET_JOBID] = HOW_USE(set_jobid, 0),
+	[RAMA_TAB_SET_RUN_JOBID] = HOW_USE(set_jobid, 1),
 	[RAMA_TAB_SET_LOG_DIR] = HOW(set_text, log_dir),
 	[RAMA_TAB_SET_LOG] = HOW(set_text, log_file),
 	[RAMA_TAB_SET_TRACE] = HOW_USE(set_trace, 0),
 	[RAMA_TAB_SET_TRACE_MEMORY] = HOW(set_trace_memory, trace_memory),
+	[RAMA_TAB_SET_SITES] = HOW_USE(set_sites, 0),
 	[RAMA_TAB_SET_LIVE] = HOW_USE(set_live, 0),
 	[RAMA_TAB_SET_LIVE_MEMORY] = HOW(set_size, live_memory),
 	[RAMA_TAB_SET_LIVE_TAG] = HOW(set_tag, live_tag),
+	[RAMA_TAB_SET_LEAST_BYTES] = HOW(set_size, least_bytes),
+	[RAMA_TAB_SET_LEAST_SECONDS] = HOW(set_seconds, least_seconds),
 	[RAMA_TAB_SET_EXCLUDE] = HOW_USE(set_globs, RAMA_CONFIG_RULE_PATH_EXCLUDE),
 	[RAMA_TAB_SET_INCLUDE] = HOW_USE(set_globs, RAMA_CONFIG_RULE_PATH_INCLUDE),
 	[RAMA_TAB_SET_RECORDS] = HOW_USE(set_records, 0),
@@ -465,6 +496,7 @@ void rama_config_settings_init(struct rama_config_settings *s)
 	memset(s->rule_modules, 0, sizeof(s->rule_modules));
 	rama_patterns_init(&s->patterns);
 	s->warnings[0] = '\0';
+	s->line = 0;
 	s->n_warnings = 0;
 	s->small_trigger = s->unaligned_trigger = -1;
 	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
@@ -554,8 +586,11 @@ void rama_config_settings_file(struct rama_config_settings *s, const char *text,
 {
 	struct rama_config_piece rest = { text, len }, line;
 
-	while (rama_config_piece_next(&rest, '\n', &line))
+	while (rama_config_piece_next(&rest, '\n', &line)) {
+		s->line++;
 		file_line(s, line);
+	}
+	s->line = 0;
 	settle(s);
 }
 

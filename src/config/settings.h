@@ -16,6 +16,7 @@
 #define RAMA_CONFIG_SETTINGS_RANGES 64
 #define RAMA_CONFIG_SETTINGS_RULES RAMA_PATTERNS
 #define RAMA_CONFIG_SETTINGS_PATH 4096
+#define RAMA_CONFIG_SETTINGS_FILE 32768 /* bytes of a config file that are read, and a NUL */
 #define RAMA_CONFIG_SETTINGS_ANY UINT32_MAX
 #define RAMA_CONFIG_SETTINGS_FOLDER \
 	512 /* a longer name of a directory of the launcher says nothing */
@@ -36,10 +37,11 @@ enum {
 #undef T
 #undef N
 #undef E
-/* the modules that IORAMA_TRACE switches on */
-#define RAMA_CONFIG_SETTINGS_TRACED                                                      \
-	((uint64_t)1 << RAMA_TAB_MOD_DXT_POSIX | (uint64_t)1 << RAMA_TAB_MOD_DXT_MPIIO | \
-	 (uint64_t)1 << RAMA_TAB_MOD_DXT_STDIO)
+/* the modules that IORAMA_TRACE switches on: a bit each */
+static const uint64_t RAMA_CONFIG_SETTINGS_TRACED = 0
+#define TRACED(layer, word, name, module) | (uint64_t)1 << RAMA_TAB_MOD_##module
+#include "table/layers.def"
+	;
 
 /* what a pattern decides about */
 enum rama_config_rule_use {
@@ -70,6 +72,7 @@ struct rama_config_settings {
 	bool keep_ranks; /* no reduction of shared records */
 	bool trace;	 /* IORAMA_TRACE=1: no small limit for traces */
 	bool no_trace;	 /* IORAMA_TRACE=0 */
+	bool sites;	 /* IORAMA_SITES */
 
 	uint64_t modules; /* bit per module of the log that is on */
 	uint64_t mod_enable, mod_disable;
@@ -80,13 +83,19 @@ struct rama_config_settings {
 	uint64_t name_memory;  /* bytes for names; 0: not asked for */
 	uint64_t trace_memory; /* IORAMA_TRACE_MEMORY */
 	bool has_trace_memory; /* somebody gave it */
-	uint32_t live;	       /* IORAMA_LIVE: bit per layer of table/layers.def */
-	uint64_t live_memory;  /* IORAMA_LIVE_MEMORY */
-	int64_t mem_align;     /* at least 1 */
+	/* set by who uses it: a file server may keep its files below /var or /opt, too */
+	bool everywhere;
+	uint32_t live;	      /* IORAMA_LIVE: bit per layer of table/layers.def */
+	uint64_t live_memory; /* IORAMA_LIVE_MEMORY */
+	uint64_t least_bytes; /* IORAMA_LEAST_BYTES; 0: not asked for */
+	double least_seconds; /* IORAMA_LEAST_SECONDS; 0: not asked for */
+	int64_t mem_align;    /* at least 1 */
 	double small_trigger, unaligned_trigger; /* negative: none */
 
 	bool has_jobid;
-	int64_t jobid;		 /* IORAMA_JOBID */
+	int64_t jobid; /* IORAMA_JOBID */
+	bool has_run_jobid;
+	int64_t run_jobid;	 /* IORAMA_RUN_JOBID: where no batch system gives one */
 	char jobid_variable[64]; /* variable that holds the job's id, "": none named */
 	char job[64];		 /* IORAMA_JOB, "": each process writes its own log */
 	char live_tag[64];	 /* IORAMA_LIVE_TAG */
@@ -109,6 +118,7 @@ struct rama_config_settings {
 	struct rama_patterns patterns;
 
 	char warnings[1024]; /* a line each; what does not fit is left out */
+	unsigned line;	     /* of the config file that is being read; 0: none is */
 	unsigned n_warnings; /* all of them */
 };
 
@@ -149,6 +159,10 @@ uint32_t rama_config_settings_records(const struct rama_config_settings *s, unsi
 uint64_t rama_config_settings_pool(const struct rama_config_settings *s);
 uint32_t rama_config_settings_record(unsigned module);
 /* Is this program to be observed? Its name is the first word of the command line. */
+/* Is it a launcher (launchers.def), which is not observed without iorama run? Not if
+ * DARSHAN_APP_INCLUDE names it. */
+bool rama_config_settings_launcher(const struct rama_config_settings *s, const char *app,
+				   size_t len);
 bool rama_config_settings_app(const struct rama_config_settings *s, const char *app, size_t len);
 /* Does this rank record anything? */
 bool rama_config_settings_rank(const struct rama_config_settings *s, int64_t rank);

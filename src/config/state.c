@@ -2,21 +2,27 @@
 #include "config/state.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/home.h"
+
 bool rama_config_state_place(char *to, size_t size, const char *name)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *state = getenv("XDG_STATE_HOME");
+	char home[PATH_MAX];
 	int n;
 
+	to[0] = '\0';
 	if (state != NULL && *state == '/')
 		n = snprintf(to, size, "%s/iorama/%s", state, name);
+	else if (rama_home(home, sizeof(home)))
+		n = snprintf(to, size, "%s/.local/state/iorama/%s", home, name);
 	else
-		n = snprintf(to, size, "%s/.local/state/iorama/%s",
-			     home != NULL && *home == '/' ? home : "", name);
-	return n < (int)size && (state != NULL || home != NULL);
+		return false;
+	return n > 0 && (size_t)n < size;
 }
 
 bool rama_config_state_make(char *path)

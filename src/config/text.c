@@ -143,11 +143,13 @@ bool rama_config_piece_size(struct rama_config_piece w, uint64_t *bytes)
 {
 	static const char units[] = "kmgtKMGT";
 	double v, unit = 1;
-	size_t at = rama_config_piece_number(w, &v);
+	size_t at = rama_config_piece_number(w, &v), whole;
 	const char *letter;
+	int64_t exact;
 
 	if (at == 0 || !(v >= 0))
 		return false;
+	whole = rama_config_piece_integer(w, &exact); /* a double has 53 bits */
 	letter = at < w.n && w.p[at] != '\0' ? strchr(units, w.p[at]) : NULL;
 	if (letter != NULL) {
 		struct rama_config_piece rest = { w.p + at + 1, w.n - at - 1 };
@@ -165,6 +167,6 @@ bool rama_config_piece_size(struct rama_config_piece w, uint64_t *bytes)
 	v *= unit;
 	if (!(v < 0x1p63))
 		return false;
-	*bytes = (uint64_t)v;
+	*bytes = whole == at ? (uint64_t)exact * (uint64_t)unit : (uint64_t)v;
 	return true;
 }

@@ -136,6 +136,13 @@ void rama_core_h5d_apply(struct rama_core_h5d_file *f, const struct rama_core_op
 				      &f->w[RAMA_TAB_H5D_F_CLOSE_END_TIMESTAMP], op);
 		meta(f, op);
 		break;
+	case RAMA_TAB_OP_XATTR: /* its attributes and the like: time, and no counter */
+	case RAMA_TAB_OP_ACCESS:
+	case RAMA_TAB_OP_LINK:
+	case RAMA_TAB_OP_TRUNCATE:
+	case RAMA_TAB_OP_STATOTHER:
+		meta(f, op);
+		break;
 	}
 }
 

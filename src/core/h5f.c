@@ -31,6 +31,16 @@ void rama_core_h5f_apply(struct rama_core_h5f_file *f, const struct rama_core_op
 		rama_core_times_stamp(&w[RAMA_TAB_H5F_F_CLOSE_START_TIMESTAMP],
 				      &w[RAMA_TAB_H5F_F_CLOSE_END_TIMESTAMP], op);
 		break;
+	case RAMA_TAB_OP_XATTR: /* attributes, groups, links, named types: time, and no counter */
+	case RAMA_TAB_OP_MKDIR:
+	case RAMA_TAB_OP_READDIR:
+	case RAMA_TAB_OP_LINK:
+	case RAMA_TAB_OP_UNLINK:
+	case RAMA_TAB_OP_RENAME:
+	case RAMA_TAB_OP_ACCESS:
+	case RAMA_TAB_OP_STATOTHER:
+	case RAMA_TAB_OP_TRUNCATE:
+		break;
 	default:
 		return;
 	}

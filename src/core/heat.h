@@ -4,6 +4,7 @@
 #ifndef RAMA_CORE_HEAT_H
 #define RAMA_CORE_HEAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define RAMA_CORE_HEAT_BINS 200
@@ -20,11 +21,17 @@ void rama_core_heat_init(struct rama_core_heat *h, uint64_t width);
 void rama_core_heat_spread(struct rama_core_heat *h, unsigned what, int64_t n, uint64_t t0,
 			   uint64_t t1);
 
+/* all of it in the bin used last? */
+static inline bool rama_core_heat_is_in(const struct rama_core_heat *h, uint64_t t0, uint64_t t1)
+{
+	return __builtin_expect(t0 >= h->from, 1) && __builtin_expect(t1 < h->until, 1);
+}
+
 /* n bytes moved between t0 and t1 */
 static inline void rama_core_heat_add(struct rama_core_heat *h, unsigned what, int64_t n,
 				      uint64_t t0, uint64_t t1)
 {
-	if (t0 >= h->from && t1 < h->until)
+	if (rama_core_heat_is_in(h, t0, t1))
 		h->bytes[what][h->bin] += n;
 	else if (n > 0)
 		rama_core_heat_spread(h, what, n, t0, t1);

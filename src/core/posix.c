@@ -7,8 +7,13 @@
 
 void rama_core_posix_new_values(struct rama_core_posix_file *f, int64_t n, int64_t stride)
 {
+	f->access.count[f->access.last % RAMA_CORE_VALUES] += f->run;
+	f->stride.count[f->stride.last % RAMA_CORE_VALUES] += f->run;
 	rama_core_values_add(&f->access, n);
 	rama_core_values_add(&f->stride, stride);
+	f->run = 0;
+	f->run_size = f->access.value[f->access.last];
+	f->run_stride = f->stride.value[f->stride.last];
 }
 
 static void meta(struct rama_core_posix_file *f, const struct rama_core_op *op)
@@ -24,9 +29,26 @@ static void opened(struct rama_core_posix_file *f, const struct rama_core_op *op
 	meta(f, op);
 }
 
+/* For the log format, which then takes byte 0 as the last one. */
+static void begin_afresh(struct rama_core_posix_way *way, union rama_core_word *most)
+{
+	if (way->next == RAMA_CORE_POSIX_AFRESH)
+		return;
+	if (rama_core_add(way->next, -1) > most->i)
+		most->i = rama_core_add(way->next, -1);
+	way->end = way->next;
+	way->next = RAMA_CORE_POSIX_AFRESH;
+}
+
+static void both_afresh(struct rama_core_posix_file *f)
+{
+	begin_afresh(&f->read, &f->w[RAMA_TAB_POSIX_MAX_BYTE_READ]);
+	begin_afresh(&f->written, &f->w[RAMA_TAB_POSIX_MAX_BYTE_WRITTEN]);
+}
+
 static void closed(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	f->last_read = f->last_written = 0;
+	both_afresh(f);
 	rama_core_times_stamp(&f->w[RAMA_TAB_POSIX_F_CLOSE_START_TIMESTAMP],
 			      &f->w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP], op);
 	meta(f, op);
@@ -35,8 +57,12 @@ static void closed(struct rama_core_posix_file *f, const struct rama_core_op *op
 /* the time of a sync is time of writing, without being a write */
 static void synced(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	rama_core_times_add(&f->w[RAMA_TAB_POSIX_F_WRITE_TIME], &f->write_end, op);
-	f->more[RAMA_CORE_MORE(F_WRITE_SUM)].u += op->t1 - op->t0;
+	union rama_core_word *time = &f->w[RAMA_TAB_POSIX_F_WRITE_TIME];
+	uint64_t before = time->u;
+
+	rama_core_times_add(time, &f->written.until, op);
+	f->syncs += op->t1 - op->t0;
+	f->more[RAMA_CORE_MORE(F_WRITE_SUM)].u += op->t1 - op->t0 - (time->u - before);
 }
 
 static void mapped(struct rama_core_posix_file *f, const struct rama_core_op *op)
@@ -58,7 +84,8 @@ static void other(struct rama_core_posix_file *f, const struct rama_core_op *op)
 	case RAMA_TAB_OP_OPEN:
 		if (op->mode)
 			w[RAMA_TAB_POSIX_MODE].i = op->mode;
-		f->offset = f->last_read = f->last_written = 0;
+		f->offset = 0;
+		both_afresh(f);
 		opened(f, op);
 		break;
 	case RAMA_TAB_OP_DUP:
@@ -73,9 +100,7 @@ static void other(struct rama_core_posix_file *f, const struct rama_core_op *op)
 		closed(f, op);
 		break;
 	case RAMA_TAB_OP_SEEK:
-		f->offset = op->off;
-		w[RAMA_TAB_POSIX_SEEKS].i++;
-		meta(f, op);
+		rama_core_posix_seek(f, op->off, op);
 		break;
 	case RAMA_TAB_OP_STAT:
 		w[RAMA_TAB_POSIX_STATS].i++;
@@ -123,9 +148,15 @@ void rama_core_posix_init(struct rama_core_posix_file *f, uint64_t id, int64_t m
 	f->w[RAMA_TAB_POSIX_MEM_ALIGNMENT].i = mem_align;
 	f->w[RAMA_TAB_POSIX_FILE_ALIGNMENT].i = file_align;
 	f->w[RAMA_TAB_POSIX_MMAPS].i = -1;
-	f->end_read = f->end_written = -1;
+	if (file_align > 0 && file_align & (file_align - 1))
+		f->last = RAMA_CORE_LAST_ODD;
+	else if (file_align > 0)
+		f->file_mask = (uint64_t)file_align - 1;
+	f->read.next = f->written.next = RAMA_CORE_POSIX_AFRESH;
+	f->read.end = f->written.end = -1;
 	rama_core_values_init(&f->access);
 	rama_core_values_init(&f->stride);
+	f->run_size = f->run_stride = -1; /* as these have it */
 }
 
 void rama_core_posix_apply(struct rama_core_posix_file *restrict f,
@@ -141,16 +172,54 @@ void rama_core_posix_apply(struct rama_core_posix_file *restrict f,
 		other(f, op);
 }
 
+void rama_core_posix_more(const struct rama_core_posix_file *f,
+			  union rama_core_word more[RAMA_CORE_POSIX_MORE])
+{
+	static const struct {
+		uint8_t more, also;
+	} row[] = {
+		{ RAMA_CORE_MORE(SEQ_READS), RAMA_TAB_POSIX_SEQ_READS },
+		{ RAMA_CORE_MORE(SEQ_WRITES), RAMA_TAB_POSIX_SEQ_WRITES },
+		{ RAMA_CORE_MORE(CONSEC_READS), RAMA_TAB_POSIX_CONSEC_READS },
+		{ RAMA_CORE_MORE(CONSEC_WRITES), RAMA_TAB_POSIX_CONSEC_WRITES },
+		{ RAMA_CORE_MORE(F_READ_SUM), RAMA_TAB_POSIX_F_READ_TIME },
+		{ RAMA_CORE_MORE(F_WRITE_SUM), RAMA_TAB_POSIX_F_WRITE_TIME },
+	};
+
+	memcpy(more, f->more, sizeof(f->more));
+	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		more[row[i].more].i = rama_core_add(more[row[i].more].i, f->w[row[i].also].i);
+}
+
+/* with what was counted since the last change of value */
+static void values_top4(const struct rama_core_values *v, uint32_t run, union rama_core_word *value,
+			union rama_core_word *count)
+{
+	struct rama_core_values all = *v;
+
+	all.count[all.last % RAMA_CORE_VALUES] += run;
+	rama_core_values_top4(&all, value, count);
+}
+
+static void last_byte(const struct rama_core_posix_way *way, union rama_core_word *most)
+{
+	struct rama_core_posix_way copy = *way;
+
+	begin_afresh(&copy, most);
+}
+
 void rama_core_posix_finish(const struct rama_core_posix_file *f, double tick,
 			    union rama_core_word w[RAMA_TAB_POSIX__WORDS],
 			    union rama_core_word more[RAMA_CORE_POSIX_MORE])
 {
 	memcpy(w, f->w, sizeof(f->w));
-	memcpy(more, f->more, sizeof(f->more));
-	rama_core_values_top4(&f->access, &w[RAMA_TAB_POSIX_ACCESS1_ACCESS],
-			      &w[RAMA_TAB_POSIX_ACCESS1_COUNT]);
-	rama_core_values_top4(&f->stride, &w[RAMA_TAB_POSIX_STRIDE1_STRIDE],
-			      &w[RAMA_TAB_POSIX_STRIDE1_COUNT]);
+	rama_core_posix_more(f, more);
+	last_byte(&f->read, &w[RAMA_TAB_POSIX_MAX_BYTE_READ]);
+	last_byte(&f->written, &w[RAMA_TAB_POSIX_MAX_BYTE_WRITTEN]);
+	values_top4(&f->access, f->run, &w[RAMA_TAB_POSIX_ACCESS1_ACCESS],
+		    &w[RAMA_TAB_POSIX_ACCESS1_COUNT]);
+	values_top4(&f->stride, f->run, &w[RAMA_TAB_POSIX_STRIDE1_STRIDE],
+		    &w[RAMA_TAB_POSIX_STRIDE1_COUNT]);
 	for (unsigned i = RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP;
 	     i <= RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP; i++)
 		w[i].f = rama_core_times_moment(f->w[i], tick);
@@ -159,9 +228,14 @@ void rama_core_posix_finish(const struct rama_core_posix_file *f, double tick,
 	for (unsigned i = RAMA_TAB_POSIX_F_FASTEST_RANK_TIME; i < RAMA_TAB_POSIX__WORDS; i++)
 		w[i].f = 0; /* of several ranks only */
 	more[RAMA_CORE_MORE(F_READ_SUM)].f =
-		rama_core_times_sum(f->more[RAMA_CORE_MORE(F_READ_SUM)], tick);
+		rama_core_times_sum(more[RAMA_CORE_MORE(F_READ_SUM)], tick);
 	more[RAMA_CORE_MORE(F_WRITE_SUM)].f =
-		rama_core_times_sum(f->more[RAMA_CORE_MORE(F_WRITE_SUM)], tick);
+		rama_core_times_sum(more[RAMA_CORE_MORE(F_WRITE_SUM)], tick);
+}
+
+double rama_core_posix_sync_time(const struct rama_core_posix_file *f, double tick)
+{
+	return rama_core_times_sum((union rama_core_word){ .u = f->syncs }, tick);
 }
 
 /* ---- the kind -------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 bool rama_core_reducible(const struct rama_tab_module *mod)
 {
-	return mod->header == NULL && !(mod->flags & RAMA_TAB_TRACE) &&
+	return mod->header == NULL && !(mod->flags & (RAMA_TAB_TRACE | RAMA_TAB_LISTS)) &&
 	       mod->id != RAMA_TAB_MOD_HEATMAP && mod->id != RAMA_TAB_MOD_LUSTRE &&
 	       mod->id != RAMA_TAB_MOD_PROCESS;
 }

@@ -3,39 +3,12 @@
 
 #include <string.h>
 
-#include "core/times.h"
-
 void rama_core_stdio_init(struct rama_core_stdio_file *f, uint64_t id, bool standard)
 {
 	memset(f, 0, sizeof(*f));
 	f->w[RAMA_TAB_ID].u = id;
 	f->standard = standard;
 	f->w[RAMA_TAB_STDIO_OPENS].i = standard;
-}
-
-/* at most the end of what was moved, in the tracked offset */
-static void reach(struct rama_core_stdio_file *f, const struct rama_core_op *op,
-		  union rama_core_word *max)
-{
-	int64_t end = rama_core_add(op->has_off ? op->off : f->offset, op->bytes);
-
-	f->offset = end;
-	if (rama_core_add(end, -1) > max->i)
-		max->i = rama_core_add(end, -1);
-}
-
-static void read_some(struct rama_core_stdio_file *f, const struct rama_core_op *op)
-{
-	union rama_core_word *w = f->w;
-
-	if (op->bytes < 0)
-		return;
-	reach(f, op, &w[RAMA_TAB_STDIO_MAX_BYTE_READ]);
-	w[RAMA_TAB_STDIO_BYTES_READ].i = rama_core_add(w[RAMA_TAB_STDIO_BYTES_READ].i, op->bytes);
-	w[RAMA_TAB_STDIO_READS].i++;
-	rama_core_times_stamp(&w[RAMA_TAB_STDIO_F_READ_START_TIMESTAMP],
-			      &w[RAMA_TAB_STDIO_F_READ_END_TIMESTAMP], op);
-	rama_core_times_add(&w[RAMA_TAB_STDIO_F_READ_TIME], &f->read_end, op);
 }
 
 static void write_time(struct rama_core_stdio_file *f, const struct rama_core_op *op)
@@ -45,19 +18,6 @@ static void write_time(struct rama_core_stdio_file *f, const struct rama_core_op
 	rama_core_times_stamp(&w[RAMA_TAB_STDIO_F_WRITE_START_TIMESTAMP],
 			      &w[RAMA_TAB_STDIO_F_WRITE_END_TIMESTAMP], op);
 	rama_core_times_add(&w[RAMA_TAB_STDIO_F_WRITE_TIME], &f->write_end, op);
-}
-
-static void write_some(struct rama_core_stdio_file *f, const struct rama_core_op *op)
-{
-	union rama_core_word *w = f->w;
-
-	if (op->bytes < 0)
-		return;
-	reach(f, op, &w[RAMA_TAB_STDIO_MAX_BYTE_WRITTEN]);
-	w[RAMA_TAB_STDIO_BYTES_WRITTEN].i =
-		rama_core_add(w[RAMA_TAB_STDIO_BYTES_WRITTEN].i, op->bytes);
-	w[RAMA_TAB_STDIO_WRITES].i++;
-	write_time(f, op);
 }
 
 static void meta(struct rama_core_stdio_file *f, const struct rama_core_op *op)
@@ -79,10 +39,12 @@ void rama_core_stdio_apply(struct rama_core_stdio_file *f, const struct rama_cor
 		return;
 	switch (op->kind) {
 	case RAMA_TAB_OP_READ:
-		read_some(f, op);
+		if (op->bytes >= 0)
+			rama_core_stdio_move(f, op, true);
 		break;
 	case RAMA_TAB_OP_WRITE:
-		write_some(f, op);
+		if (op->bytes >= 0)
+			rama_core_stdio_move(f, op, false);
 		break;
 	case RAMA_TAB_OP_FLUSH:
 		f->w[RAMA_TAB_STDIO_FLUSHES].i++;

@@ -121,14 +121,16 @@ unsigned rama_diag_advice_fits(const struct rama_job_view *v, const struct rama_
 {
 	unsigned fits = RAMA_DIAG_FIT_ANY;
 
-	if (v->nprocs > 1)
+	if (v->nprocs > 1 && !v->processes)
 		fits |= RAMA_DIAG_FIT_PARALLEL;
 	if (strncmp(v->name, "python", 6) == 0 || strstr(v->exe, ".py ") != NULL ||
 	    ends_with(v->exe, ".py"))
 		fits |= RAMA_DIAG_FIT_PYTHON;
 	if (file != NULL)
 		fits |= file_fits(file);
-	if ((fits & RAMA_DIAG_FIT_POSIX) != 0 && v->nprocs > 1)
+	if (file == NULL || file->io.bytes_written > 0 || file->disk.bytes_written > 0)
+		fits |= RAMA_DIAG_FIT_WRITES;
+	if ((fits & RAMA_DIAG_FIT_POSIX) != 0 && v->nprocs > 1 && !v->processes)
 		fits |= RAMA_DIAG_FIT_RANKS;
 	return fits;
 }
@@ -205,6 +207,29 @@ static int64_t good_aggregators(const struct rama_job_view *v, int64_t stripes)
 
 /* ---- names ---- */
 
+void rama_diag_advice_command(const struct rama_job_view *v, char *to, size_t room)
+{
+	const char *exe = v->exe[strspn(v->exe, " \t\n")] != '\0' ? v->exe : "./app";
+
+	if (v->command != NULL)
+		snprintf(to, room, "%s", v->command);
+	else if (v->nprocs > 1 && !v->processes)
+		snprintf(to, room, "mpirun -n %lld %s", (long long)v->nprocs, exe);
+	else
+		snprintf(to, room, "%s", exe);
+}
+
+/* the words before the program, where the log has them */
+static void put_launcher(const struct rama_job_view *v, char *to, size_t room)
+{
+	size_t all = v->command != NULL ? strlen(v->command) : 0, exe = strlen(v->exe);
+
+	if (all > exe + 1 && exe > 0 && strcmp(v->command + all - exe, v->exe) == 0)
+		snprintf(to, room, "%.*s", (int)(all - exe - 1), v->command);
+	else
+		snprintf(to, room, "mpirun -n %lld", (long long)clamp(v->nprocs, 1, 1 << 30));
+}
+
 static void name_values(union rama_diag_advice_value *at, const struct rama_job_view *v,
 			const struct rama_job_view_file *f, struct rama_diag_advice_values *to)
 {
@@ -213,12 +238,17 @@ static void name_values(union rama_diag_advice_value *at, const struct rama_job_
 	size_t n = slash != NULL ? (size_t)(slash - name) : 0, program = strcspn(v->exe, " \t\n");
 
 	at[RAMA_DIAG_VALUE_file].text = name;
+	at[RAMA_DIAG_VALUE_log].text = v->n_logs > 0 ? v->logs[0] : "LOG";
 	snprintf(to->dir, sizeof(to->dir), "%.*s",
 		 (int)(n < sizeof(to->dir) ? n : sizeof(to->dir) - 1), name);
 	at[RAMA_DIAG_VALUE_dir].text = slash == NULL ? "." : slash == name ? "/" : to->dir;
 	snprintf(to->program, sizeof(to->program), "%.*s",
 		 (int)(program < sizeof(to->program) ? program : sizeof(to->program) - 1), v->exe);
 	at[RAMA_DIAG_VALUE_program].text = program > 0 ? to->program : "./app";
+	rama_diag_advice_command(v, to->command, sizeof(to->command));
+	put_launcher(v, to->launcher, sizeof(to->launcher));
+	at[RAMA_DIAG_VALUE_launcher].text = to->launcher;
+	at[RAMA_DIAG_VALUE_command].text = to->command;
 }
 
 static int64_t culprit_number(const struct rama_diag_finding *fd, const char *kind)
@@ -301,6 +331,7 @@ static void put_words(struct rama_out *o, enum rama_diag_advice_kind kind,
 	switch (kind) {
 	/* whoever prints it takes care of what terminals and pages must not get */
 	case RAMA_DIAG_KIND_PATH:
+	case RAMA_DIAG_KIND_WORDS:
 	case RAMA_DIAG_KIND_TEXT:
 		rama_out_text(o, rama_job_view_short_name(value->text, 48, text, sizeof(text)));
 		break;
@@ -313,6 +344,23 @@ static void put_words(struct rama_out *o, enum rama_diag_advice_kind kind,
 	}
 }
 
+/* Where words of a command line end is not in a log: at spaces */
+static void put_command(struct rama_out *o, const char *text)
+{
+	char word[4096];
+
+	for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+		size_t n = strcspn(text, " "), kept = n < sizeof(word) ? n : sizeof(word) - 1;
+
+		memcpy(word, text, kept);
+		word[kept] = '\0';
+		rama_diag_shell_word(o, word);
+		text += n;
+		if (*text != '\0')
+			rama_out_char(o, ' ');
+	}
+}
+
 static void put_value(struct rama_out *o, int id, enum rama_diag_language language,
 		      const struct rama_diag_advice_values *values)
 {
@@ -320,6 +368,8 @@ static void put_value(struct rama_out *o, int id, enum rama_diag_language langua
 
 	if (language == RAMA_DIAG_LANGUAGES)
 		put_words(o, kind, &values->at[id]);
+	else if (kind == RAMA_DIAG_KIND_WORDS)
+		put_command(o, values->at[id].text);
 	else if (kind == RAMA_DIAG_KIND_TEXT || kind == RAMA_DIAG_KIND_PATH)
 		rama_diag_literal(o, language, values->at[id].text);
 	else
@@ -371,7 +421,9 @@ static bool suits(const struct rama_diag_snippet_info *s, unsigned fits)
 {
 	bool python = s->language == RAMA_DIAG_LANGUAGE_PYTHON;
 
-	if ((s->fits & fits) == 0)
+	if ((s->fits & fits & ~(unsigned)RAMA_DIAG_FIT_WRITES) == 0)
+		return false;
+	if ((s->fits & RAMA_DIAG_FIT_WRITES) != 0 && (fits & RAMA_DIAG_FIT_WRITES) == 0)
 		return false;
 	return s->language == RAMA_DIAG_LANGUAGE_SHELL ||
 	       python == ((fits & RAMA_DIAG_FIT_PYTHON) != 0);
@@ -405,6 +457,8 @@ static int choose_snippets(struct rama_arena *a, struct rama_diag_finding *fd,
 	return 0;
 }
 
+#define ADVICE_MOST 2048 /* bytes of an advice about processes instead of ranks */
+
 /* an earlier finding that already says so, about the same file */
 static const struct rama_diag_finding *said_before(const struct rama_diag *d,
 						   const struct rama_diag_finding *fd)
@@ -416,18 +470,161 @@ static const struct rama_diag_finding *said_before(const struct rama_diag *d,
 	return NULL;
 }
 
+/* ---- does it fit the place? ---- */
+
+/* advice that lets ranks join their requests */
+static bool joins(const char *advice)
+{
+	static const char *const list[] = { "collective_write", "collective_read", "use_mpiio",
+					    "hdf5_collective", "pnetcdf_collective" };
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		if (strcmp(list[i], advice) == 0)
+			return true;
+	return false;
+}
+
+static bool on_local_disk(const struct rama_job_view *v, const struct rama_job_view_file *f)
+{
+	static const char *const local[] = { "ext2", "ext3", "ext4",  "xfs",	 "btrfs",
+					     "zfs",  "f2fs", "tmpfs", "overlay", "jfs" };
+	const char *type = f != NULL && f->mount >= 0 ? v->mounts[f->mount].type : "";
+
+	for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++)
+		if (strcmp(local[i], type) == 0)
+			return true;
+	return false;
+}
+
+/* Requests that ranks join go to fewer nodes and servers. On one node, or a disk of its own, there
+ * is nothing to save but calls: that is said, with what would prove it, and believed less. */
+static int say_place(struct rama_diag *d, struct rama_diag_finding *fd,
+		     const struct rama_job_view *v, const struct rama_job_view_file *file,
+		     const struct rama_diag_advice_values *values)
+{
+	struct rama_out o;
+
+	if (v->nodes != 1 && !on_local_disk(v, file))
+		return 0;
+	rama_out_init(&o, NULL, NULL);
+	rama_out_fmt(&o, "%s On %s it may save little: `", fd->advice,
+		     v->nodes == 1 ? "one node" : "a local disk");
+	put_command(&o, values->at[RAMA_DIAG_VALUE_launcher].text);
+	rama_out_text(&o, " iorama emulate try ");
+	rama_diag_literal(&o, RAMA_DIAG_LANGUAGE_SHELL, values->at[RAMA_DIAG_VALUE_log].text);
+	rama_out_text(&o, " --set mpiio_type=collective` measures what it gives there.");
+	fd->advice = o.error == 0 ? rama_arena_text(&d->arena, o.buf, o.used) : NULL;
+	rama_out_fini(&o);
+	fd->confidence = RAMA_DIAG_CONFIDENCE_LOW;
+	return fd->advice != NULL ? 0 : RAMA_EMEMORY;
+}
+
+/* what suits programs without MPI, where it is something else */
+static const struct rama_diag_advice *advice_for(const struct rama_job_view *v, const char *id)
+{
+	const struct rama_diag_advice *advice = NULL;
+	bool mpi = (v->nprocs > 1 && !v->processes) || v->layer[RAMA_JOB_LAYER_MPIIO].used ||
+		   v->layer[RAMA_JOB_LAYER_PNETCDF_FILE].used;
+	char plain[64];
+
+	if (!mpi && snprintf(plain, sizeof(plain), "%s_plain", id) < (int)sizeof(plain))
+		advice = rama_diag_advice_find(plain);
+	return advice != NULL ? advice : rama_diag_advice_find(id);
+}
+
+/* ---- which trial shows whether it helps? ---- */
+
+static bool tries(const struct rama_diag_advice *a, const char *set)
+{
+	for (unsigned i = 0; a != NULL && a->snippets[i] != RAMA_DIAG_SNIPPET_none; i++)
+		if (strstr(rama_diag_snippet_info[a->snippets[i]].text, set) != NULL)
+			return true;
+	return false;
+}
+
+bool rama_diag_advice_tries(const char *rule, const char *name, size_t n)
+{
+	const struct rama_diag_rule *r = rama_diag_rule_find(rule);
+	char plain[64], set[64];
+
+	if (r == NULL || r->advice == NULL ||
+	    snprintf(set, sizeof(set), " --set %.*s=", (int)n, name) >= (int)sizeof(set))
+		return false;
+	snprintf(plain, sizeof(plain), "%s_plain", r->advice);
+	return tries(rama_diag_advice_find(r->advice), set) ||
+	       tries(rama_diag_advice_find(plain), set) ||
+	       (joins(r->advice) && strcmp(set, " --set mpiio_type=") == 0);
+}
+
+/* ---- does it fit the program? ---- */
+
+struct known {
+	const char *name, *rules, *advice;
+	bool file; /* `name` is how a file ends that lies beside the one of the finding */
+};
+
+static const struct known known[] = {
+#define PROGRAM(name, rules, advice) { name, rules, advice, false },
+#define LIBRARY(end, rules, advice) { end, rules, advice, true },
+#include "table/programs.def"
+};
+
+/* the program that used the file, or the job's own */
+static const char *program_of(const struct rama_job_view *v, const struct rama_job_view_file *f)
+{
+	int64_t rank = f->ranks <= 1 ? f->rank : f->slow_rank;
+
+	if (rank >= 0 && rank < v->nprocs && v->ranks != NULL && v->ranks[rank].program != NULL)
+		return v->ranks[rank].program;
+	return v->name;
+}
+
+/* is it such a file, or is there one of the same name with that end? */
+static bool has_beside(const struct rama_job_view *v, const struct rama_job_view_file *f,
+		       const char *end)
+{
+	size_t n = strlen(f->name), k = strlen(end);
+
+	if (ends_with(f->name, end))
+		return true;
+	for (size_t i = 0; i < v->n_files; i++)
+		if (strlen(v->files[i].name) == n + k &&
+		    memcmp(v->files[i].name, f->name, n) == 0 &&
+		    strcmp(v->files[i].name + n, end) == 0)
+			return true;
+	return false;
+}
+
+static const char *program_advice(const struct rama_diag_finding *fd, const struct rama_job_view *v,
+				  const struct rama_job_view_file *file)
+{
+	for (size_t i = 0; file != NULL && i < sizeof(known) / sizeof(known[0]); i++)
+		if (strstr(known[i].rules, fd->rule->id) != NULL &&
+		    (known[i].file ? has_beside(v, file, known[i].name)
+				   : strcmp(program_of(v, file), known[i].name) == 0))
+			return known[i].advice;
+	return NULL;
+}
+
 static int advise_one(struct rama_diag *d, struct rama_diag_finding *fd,
 		      const struct rama_job_view *v)
 {
-	const struct rama_diag_advice *advice = rama_diag_advice_find(fd->rule->advice);
+	const struct rama_diag_advice *advice = advice_for(v, fd->rule->advice);
 	const struct rama_job_view_file *file = advice_file(v, fd);
 	struct rama_diag_advice_values values;
+	char said[ADVICE_MOST];
 
 	if (advice == NULL)
 		return 0;
+	fd->advice = program_advice(fd, v, file);
+	if (fd->advice != NULL) {
+		fd->advised_by = said_before(d, fd);
+		return 0;
+	}
 	rama_diag_advice_values_of(&values, v, file, fd);
-	fd->advice = filled(&d->arena, advice->text, RAMA_DIAG_LANGUAGES, &values);
-	if (fd->advice == NULL)
+	fd->advice = filled(&d->arena, rama_job_view_say(v, advice->text, said, sizeof(said)),
+			    RAMA_DIAG_LANGUAGES, &values);
+	if (fd->advice == NULL || (joins(advice->id) && say_place(d, fd, v, file, &values) != 0))
 		return RAMA_EMEMORY;
 	fd->advised_by = said_before(d, fd);
 	if (fd->advised_by != NULL)

@@ -17,6 +17,7 @@ enum rama_diag_advice_value_id {
 enum rama_diag_advice_kind {
 	RAMA_DIAG_KIND_TEXT,
 	RAMA_DIAG_KIND_PATH,
+	RAMA_DIAG_KIND_WORDS, /* of a command: each is a literal of its own */
 	RAMA_DIAG_KIND_BYTES,
 	RAMA_DIAG_KIND_COUNT
 };
@@ -34,7 +35,8 @@ union rama_diag_advice_value {
 };
 struct rama_diag_advice_values {
 	union rama_diag_advice_value at[RAMA_DIAG_VALUES];
-	char dir[4096], program[4096]; /* room for what some of them point to */
+	/* room for what some of them point to */
+	char dir[4096], program[4096], command[4096 + 64], launcher[512];
 };
 
 enum rama_diag_snippet_id {
@@ -61,6 +63,9 @@ extern const struct rama_diag_advice rama_diag_advices[];
 extern const unsigned rama_diag_n_advices;
 const struct rama_diag_advice *rama_diag_advice_find(const char *id); /* NULL: there is none */
 
+/* Would a trial with this parameter changed show whether its advice helps? name: n bytes. */
+bool rama_diag_advice_tries(const char *rule, const char *name, size_t n);
+
 /* when a snippet is of use; see table/advice.def */
 enum rama_diag_fit {
 	RAMA_DIAG_FIT_ANY = 1 << 0,
@@ -77,7 +82,9 @@ enum rama_diag_fit {
 	RAMA_DIAG_FIT_STDIO = 1 << 11,
 	RAMA_DIAG_FIT_LUSTRE = 1 << 12,
 	RAMA_DIAG_FIT_DAOS = 1 << 13,
-	RAMA_DIAG_FIT_PYTHON = 1 << 14 /* the program is written in Python */
+	RAMA_DIAG_FIT_PYTHON = 1 << 14, /* the program is written in Python */
+	/* of a snippet: it opens the file for writing; of a job: so did the job */
+	RAMA_DIAG_FIT_WRITES = 1 << 15
 };
 
 /* what holds for the job and one file of it (NULL: none) */
@@ -88,11 +95,14 @@ void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct
 				const struct rama_job_view_file *file,
 				const struct rama_diag_finding *fd);
 
+/* how the job was started, as one line: with its launcher, or mpirun where the log does not tell */
+void rama_diag_advice_command(const struct rama_job_view *v, char *to, size_t room);
+
 /* a template with everything filled in: as code, or as words for people (RAMA_DIAG_LANGUAGES) */
 void rama_diag_advice_fill(struct rama_out *o, const char *text, enum rama_diag_language language,
 			   const struct rama_diag_advice_values *values);
 
-#define RAMA_DIAG_SNIPPETS_SHOWN 4 /* at most, with one finding */
+#define RAMA_DIAG_SNIPPETS_SHOWN 5 /* at most, with one finding */
 
 /* Fills in advice, advised_by and snippets of all findings but those that are OK; they are in
  * their final order. 0 or RAMA_EMEMORY. */

@@ -9,8 +9,8 @@
 #include "diagnose/cost.h"
 #include "table/index.h"
 
-static int add_rank(struct rama_diag_cost *c, const struct rama_diag_facts *f, int64_t rank,
-		    double lost)
+int rama_diag_cost_add_rank(struct rama_diag_cost *c, const struct rama_diag_facts *f, int64_t rank,
+			    double lost)
 {
 	if (rank < 0 || rank >= f->view->nprocs) {
 		c->partly_mean += lost / fmax(1, f->ranks);
@@ -49,7 +49,9 @@ static int add_shared(struct rama_diag_cost *c, const struct rama_diag_facts *f,
 		c->partly_mean += lost / fmax(1, f->ranks);
 		c->partly_most = fmax(c->partly_most, mean);
 	}
-	return more > 0 && file->slow_rank >= 0 ? add_rank(c, f, file->slow_rank, more) : 0;
+	return more > 0 && file->slow_rank >= 0
+		       ? rama_diag_cost_add_rank(c, f, file->slow_rank, more)
+		       : 0;
 }
 
 int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f,
@@ -62,9 +64,10 @@ int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f
 	if (!(lost > 0))
 		return 0;
 	if (place == RAMA_DIAG_PLACE_SLOW)
-		return add_rank(c, f, file->ranks <= 1 ? file->rank : file->slow_rank, lost);
-	if (place == RAMA_DIAG_PLACE_OWN)
-		return file->ranks <= 1 ? add_rank(c, f, file->rank, lost)
+		return rama_diag_cost_add_rank(
+			c, f, file->ranks <= 1 ? file->rank : file->slow_rank, lost);
+	if (place == RAMA_DIAG_PLACE_OWN || place == RAMA_DIAG_PLACE_BEYOND)
+		return file->ranks <= 1 ? rama_diag_cost_add_rank(c, f, file->rank, lost)
 					: add_shared(c, f, file, lost, 0);
 	if (total <= 0) {
 		place = RAMA_DIAG_PLACE_TOP; /* what is below is not in the log */
@@ -74,7 +77,7 @@ int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f
 		return 0;
 	lost = fmin(lost, total);
 	if (file->ranks <= 1)
-		return add_rank(c, f, file->rank, lost);
+		return rama_diag_cost_add_rank(c, f, file->rank, lost);
 	slow = lost / total *
 	       (place == RAMA_DIAG_PLACE_TOP ? slowest_top(file, x) : x->slowest_time);
 	if (place == RAMA_DIAG_PLACE_DISK && file->top == RAMA_JOB_LAYER_MPIIO) {
@@ -84,27 +87,58 @@ int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f
 	return add_shared(c, f, file, lost, slow);
 }
 
+static double base_of(const struct rama_diag_cost *c)
+{
+	return c->everyone + fmax(c->partly_mean, c->partly_most);
+}
+
+static double lost_at(const struct rama_diag_cost *c, size_t r)
+{
+	return base_of(c) + (c->rank != NULL ? c->rank[r] : 0);
+}
+
+double rama_diag_cost_at(const struct rama_diag_cost *c, const struct rama_diag_facts *f, size_t r)
+{
+	double io = rama_job_io_time(&f->view->ranks[r].io);
+	double lost = lost_at(c, r);
+
+	/* calls of several threads add up to more than the run time: so do their losses */
+	if (f->run_time > 0 && io > f->run_time) {
+		lost *= f->run_time / io;
+		io = f->run_time;
+	}
+	return fmin(lost, io);
+}
+
 double rama_diag_cost_path(const struct rama_diag_cost *c, const struct rama_diag_facts *f)
 {
 	const struct rama_job_view *v = f->view;
-	double base = c->everyone + fmax(c->partly_mean, c->partly_most);
 	double most = f->run_time > 0 ? f->run_time : INFINITY, now = 0, then = 0;
 
-	if (v->ranks == NULL || (base <= 0 && c->rank == NULL))
-		return fmin(base, f->io_time);
+	if (v->ranks == NULL || (base_of(c) <= 0 && c->rank == NULL))
+		return fmin(base_of(c), f->io_time);
 	for (size_t r = 0; r < (size_t)v->nprocs; r++) {
-		double io = rama_job_io_time(&v->ranks[r].io),
-		       lost = base + (c->rank != NULL ? c->rank[r] : 0);
+		double io = fmin(rama_job_io_time(&v->ranks[r].io), most);
 
-		/* calls of several threads add up to more than the run time: so do their losses */
-		if (io > most) {
-			lost *= most / io;
-			io = most;
-		}
 		now = fmax(now, io);
-		then = fmax(then, io - lost);
+		then = fmax(then, io - rama_diag_cost_at(c, f, r));
 	}
 	return fmin(now - then, f->io_time);
+}
+
+double rama_diag_cost_beyond(const struct rama_diag_cost *c, const struct rama_diag_cost *all,
+			     const struct rama_diag_facts *f)
+{
+	const struct rama_job_view *v = f->view;
+	double most = f->run_time > 0 ? f->run_time : INFINITY, now = 0, then = 0;
+
+	for (size_t r = 0; v->ranks != NULL && r < (size_t)v->nprocs; r++) {
+		double busy = fmin(rama_job_io_time(&v->ranks[r].io) + lost_at(all, r), most);
+
+		now = fmax(now, busy);
+		then = fmax(then, busy - fmin(lost_at(c, r), busy));
+	}
+	return now - then;
 }
 
 void rama_diag_cost_fini(struct rama_diag_cost *c)

@@ -137,6 +137,8 @@ struct rama_diag {
 	size_t n_found, n_passed, n_na;
 	/* shares of run time of the slowest rank, sum 1: for the bar under the verdict */
 	double read_share, write_share, meta_share, other_share;
+	/* of the slowest rank: opens that wait for another process, not for a file system */
+	double waiting;
 	const char **banner; /* lines on what is incomplete; none: the data are whole */
 	size_t n_banner;
 	/* rama_diag_n_facts: of the whole job, in the order of rama_diag_fact_info */

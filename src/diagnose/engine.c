@@ -8,11 +8,14 @@
 #include "diagnose/advice.h"
 #include "diagnose/engine.h"
 
-/* files that lost most, else those that moved most, first; a record of many files names none */
+/* files by which the slowest rank loses most, else all ranks, else those that moved most, first; a
+ * record of many files names none */
 static bool before(const struct rama_diag_suspect *a, const struct rama_diag_suspect *b)
 {
 	if (a->folded != b->folded)
 		return b->folded;
+	if (a->here != b->here)
+		return a->here > b->here;
 	if (a->lost != b->lost)
 		return a->lost > b->lost;
 	return a->bytes > b->bytes;
@@ -34,32 +37,17 @@ static void suspect(struct rama_diag_trial *t, struct rama_diag_suspect s)
 	t->first[at] = s;
 }
 
-/* what every rule says of one file */
-static int try_file(struct rama_diag_engine *g, uint32_t index)
+/* of the seconds that a file loses, added over its ranks, those of the slowest rank of the job */
+static double lost_here(const struct rama_diag_facts *f, const struct rama_job_view_file *file,
+			const struct rama_diag_sums *x, double lost)
 {
-	const struct rama_job_view_file *file = &g->view->files[index];
-	const struct rama_diag_facts *f = &g->facts;
-	struct rama_diag_sums x;
+	double mean = lost / fmax(1, file->ranks);
 
-	rama_diag_facts_file(f, file, &x);
-	for (unsigned i = 0; i < rama_diag_n_rules; i++) {
-		const struct rama_diag_rule_code *code = &rama_diag_rule_code[i];
-		struct rama_diag_trial *t = &g->trial[i];
-		double lost;
-		int rc;
-
-		if (!code->files || code->which(f, &x, 0) == 0)
-			continue;
-		lost = code->lost(f, &x, 0);
-		lost = isfinite(lost) && lost > 0 ? lost : 0;
-		rama_diag_sums_add(&t->sums, &x);
-		suspect(t, (struct rama_diag_suspect){ index, lost, x.disk_bytes, x.files,
-						       file->folded });
-		rc = rama_diag_cost_add(&t->cost, f, file, &x, code->place, lost);
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
+	if (file->ranks <= 1)
+		return (double)file->rank == f->slow_rank ? lost : 0;
+	if ((double)file->slow_rank == f->slow_rank && x->disk_time > 0)
+		return fmax(mean, fmin(lost, lost / x->disk_time * x->slowest_time));
+	return mean;
 }
 
 static double sane(double v, double most)
@@ -67,11 +55,51 @@ static double sane(double v, double most)
 	return isfinite(v) && v > 0 ? fmin(v, most) : 0;
 }
 
+/* a file that shows a rule and lost so much by it */
+static int take_in(struct rama_diag_engine *g, unsigned i, uint32_t index,
+		   const struct rama_diag_sums *x, double lost)
+{
+	const struct rama_job_view_file *file = &g->view->files[index];
+	struct rama_diag_trial *t = &g->trial[i];
+
+	rama_diag_sums_add(&t->sums, x);
+	suspect(t, (struct rama_diag_suspect){ index, lost_here(&g->facts, file, x, lost), lost,
+					       x->disk_bytes, x->files, file->folded });
+	return rama_diag_cost_add(&t->cost, &g->facts, file, x, rama_diag_rule_code[i].place, lost);
+}
+
+/* what every rule says of one file */
+static int try_file(struct rama_diag_engine *g, uint32_t index)
+{
+	const struct rama_diag_facts *f = &g->facts;
+	struct rama_diag_sums x;
+	bool any = false;
+
+	rama_diag_facts_file(f, &g->view->files[index], &x);
+	memset(g->lost, 0, rama_diag_n_rules * sizeof(*g->lost));
+	for (unsigned i = 0; i < rama_diag_n_rules; i++) {
+		const struct rama_diag_rule_code *code = &rama_diag_rule_code[i];
+		int rc;
+
+		if (!code->files || code->which(f, &x, 0) == 0)
+			continue;
+		g->lost[i] = sane(code->lost(f, &x, 0), INFINITY);
+		any |= g->lost[i] > 0;
+		rc = take_in(g, i, index, &x, g->lost[i]);
+		if (rc != 0)
+			return rc;
+	}
+	if (any)
+		rama_diag_causes_file(g, g->lost);
+	return rama_diag_beyond_file(g, &g->view->files[index], &x);
+}
+
 static void judge(struct rama_diag_engine *g, unsigned i)
 {
 	const struct rama_diag_rule_code *code = &rama_diag_rule_code[i];
 	const struct rama_diag_facts *f = &g->facts;
 	struct rama_diag_trial *t = &g->trial[i];
+	bool beyond = code->place == RAMA_DIAG_PLACE_BEYOND;
 	double path;
 
 	rama_diag_sums_ratios(&t->sums);
@@ -82,87 +110,87 @@ static void judge(struct rama_diag_engine *g, unsigned i)
 	/* praise that is not deserved is no fault */
 	g->d->checks[i] = rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK ? RAMA_DIAG_CHECK_NA
 									: RAMA_DIAG_CHECK_PASSED;
-	path = rama_diag_cost_path(&t->cost, f);
+	path = beyond ? rama_diag_cost_beyond(&t->cost, &g->beyond, f)
+		      : rama_diag_cost_path(&t->cost, f);
 	if (code->when(f, &t->sums, path) == 0)
 		return;
 	g->d->checks[i] = rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK ? RAMA_DIAG_CHECK_PASSED
 									: RAMA_DIAG_CHECK_FOUND;
 	t->found = true;
-	t->seconds = sane(code->cost(f, &t->sums, path), f->io_time);
+	t->seconds = sane(code->cost(f, &t->sums, path),
+			  beyond && f->run_time > 0 ? f->run_time : f->io_time - f->hidden_time);
 	t->bytes = sane(code->bytes(f, &t->sums, path), INFINITY);
 }
 
-/* Do both concern the same file? What is not about files concerns all. */
-static bool same_files(const struct rama_diag_trial *symptom, const struct rama_diag_trial *cause)
+/* ---- what is left of symptoms ---------------------------------------------------------------- */
+
+/* does one of the causes that were accepted lose something in this file? */
+static bool has_cause(const struct rama_diag_engine *g, const struct rama_diag_trial *t,
+		      const struct rama_diag_sums *x)
 {
-	if (symptom->n == 0 || cause->n == 0)
-		return true;
-	for (size_t i = 0; i < cause->n; i++)
-		if (cause->first[i].file == symptom->first[0].file)
+	for (unsigned k = 0; k < t->n_causes; k++) {
+		const struct rama_diag_rule_code *code = &rama_diag_rule_code[t->cause[k].rule];
+
+		if (t->cause[k].partly && code->files && code->which(&g->facts, x, 0) != 0 &&
+		    code->lost(&g->facts, x, 0) > 0)
 			return true;
-	return cause->all > RAMA_DIAG_CULPRITS && symptom->all > RAMA_DIAG_CULPRITS;
-}
-
-static int rule_index(const char *id, size_t len)
-{
-	for (unsigned i = 0; i < rama_diag_n_rules; i++)
-		if (strlen(rama_diag_rules[i].id) == len &&
-		    memcmp(rama_diag_rules[i].id, id, len) == 0)
-			return (int)i;
-	return -1;
-}
-
-/* "L01+" of a list of causes */
-struct cause {
-	int rule;
-	bool adds; /* the same remedy helps other files too */
-};
-
-static const char *next_cause(const char *at, struct cause *c)
-{
-	size_t len = strcspn(at, " ");
-
-	c->adds = len > 0 && at[len - 1] == '+';
-	c->rule = rule_index(at, len - c->adds);
-	return at + len + strspn(at + len, " ");
-}
-
-static bool explains(const struct rama_diag_engine *g, const struct rama_diag_trial *symptom,
-		     struct cause c)
-{
-	const struct rama_diag_trial *t = c.rule >= 0 ? &g->trial[c.rule] : NULL;
-	double share = g->facts.limits.explains * (c.adds ? 0.5 : 1);
-
-	return t != NULL && t->found && t->seconds > 0 && t->seconds >= share * symptom->seconds &&
-	       (c.adds || same_files(symptom, t));
-}
-
-/* A symptom is told once, where its cause is: it costs nothing of its own */
-static void explain(struct rama_diag_engine *g, unsigned i)
-{
-	struct rama_diag_trial *t = &g->trial[i];
-	const char *at = rama_diag_rules[i].causes;
-
-	while (t->found && t->explained_by < 0 && *at != '\0') {
-		struct cause c;
-		int root;
-
-		at = next_cause(at, &c);
-		if (!explains(g, t, c))
-			continue;
-		for (root = c.rule;
-		     g->trial[root].explained_by >= 0;) /* it may be a symptom itself */
-			root = g->trial[root].explained_by;
-		if (root == (int)i)
-			continue;
-		t->explained_by = root;
-		if (c.adds && !same_files(t, &g->trial[root])) {
-			g->trial[root].also = (int)i;
-			g->trial[root].more =
-				fmin(t->seconds, g->facts.io_time - g->trial[root].seconds);
-			g->trial[root].seconds += g->trial[root].more;
-		}
 	}
+	return false;
+}
+
+/* the symptom of one file, unless the file shows a cause */
+static int try_rest(struct rama_diag_engine *g, uint32_t index)
+{
+	struct rama_diag_sums x;
+	int rc = 0;
+
+	rama_diag_facts_file(&g->facts, &g->view->files[index], &x);
+	for (unsigned i = 0; i < rama_diag_n_rules && rc == 0; i++) {
+		const struct rama_diag_rule_code *code = &rama_diag_rule_code[i];
+
+		if (g->trial[i].partly && code->which(&g->facts, &x, 0) != 0 &&
+		    !has_cause(g, &g->trial[i], &x))
+			rc = take_in(g, i, index, &x, sane(code->lost(&g->facts, &x, 0), INFINITY));
+	}
+	return rc;
+}
+
+/* A symptom that is explained in some files is judged again by the others: what is left of it is
+ * what the slowest rank saves there. */
+static int judge_rest(struct rama_diag_engine *g)
+{
+	bool any = false;
+	int rc = 0;
+
+	for (unsigned i = 0; i < rama_diag_n_rules; i++) {
+		struct rama_diag_trial *t = &g->trial[i];
+
+		if (!t->partly)
+			continue;
+		any = true;
+		rama_diag_cost_fini(&t->cost);
+		memset(&t->cost, 0, sizeof(t->cost));
+		memset(&t->sums, 0, sizeof(t->sums));
+		t->n = t->all = 0;
+	}
+	for (size_t i = 0; any && i < g->view->n_files && rc == 0; i++)
+		rc = g->view->files[i].pseudo ? 0 : try_rest(g, (uint32_t)i);
+	for (unsigned i = 0; any && i < rama_diag_n_rules && rc == 0; i++) {
+		struct rama_diag_trial *t = &g->trial[i];
+		int also = t->also;
+
+		if (!t->partly)
+			continue;
+		t->found = false;
+		judge(g, i);
+		if (!t->found) /* nothing that matters is left */
+			t->explained_by = t->partly_by;
+		t->also = also;
+		t->seconds = fmin(t->seconds + t->more, g->facts.io_time - g->facts.hidden_time);
+		g->d->checks[i] = RAMA_DIAG_CHECK_FOUND;
+		t->found = true;
+	}
+	return rc;
 }
 
 static enum rama_diag_level level_of(const struct rama_diag_engine *g, unsigned i)
@@ -173,11 +201,14 @@ static enum rama_diag_level level_of(const struct rama_diag_engine *g, unsigned 
 	enum rama_diag_level level = RAMA_DIAG_LEVEL_INFO;
 
 	if (rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK ||
-	    strcmp(rama_diag_rules[i].topic, "incomplete") == 0)
+	    strcmp(rama_diag_rules[i].topic, "incomplete") == 0 ||
+	    strcmp(rama_diag_rules[i].topic, "consistency") == 0) /* no matter of seconds */
 		return rama_diag_rules[i].most;
-	if (g->calm || t->explained_by >= 0 || t->seconds < l->cost_floor)
+	if ((g->calm && rama_diag_rule_code[i].place != RAMA_DIAG_PLACE_BEYOND) ||
+	    t->explained_by >= 0 || t->seconds < l->cost_floor)
 		return RAMA_DIAG_LEVEL_INFO;
-	if (share >= l->cost_high)
+	if (share >= l->cost_high &&
+	    t->seconds >= fmin(l->high_floor, l->cost_high * g->facts.run_time))
 		level = RAMA_DIAG_LEVEL_HIGH;
 	else if (share >= l->cost_warn)
 		level = RAMA_DIAG_LEVEL_WARN;
@@ -195,12 +226,23 @@ static enum rama_diag_confidence confidence_of(const struct rama_diag_engine *g,
 		       : sure;
 }
 
-/* worst first, then by cost; causes come before symptoms where both cost the same */
+/* that figures are lower bounds is to be known before any of them */
+static bool lacks(const struct rama_diag_finding *x)
+{
+	return x->level >= RAMA_DIAG_LEVEL_WARN && strcmp(x->rule->topic, "incomplete") == 0;
+}
+
+/* By cost where there is something to do, whatever the rule may be at worst; then by level.
+ * Causes come before symptoms where both cost the same. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct rama_diag_finding *x = a, *y = b;
 
-	if (x->level != y->level)
+	bool both = x->level >= RAMA_DIAG_LEVEL_WARN && y->level >= RAMA_DIAG_LEVEL_WARN;
+
+	if (lacks(x) != lacks(y))
+		return lacks(x) ? -1 : 1;
+	if (x->level != y->level && (!both || x->cost == y->cost))
 		return x->level > y->level ? -1 : 1;
 	if (x->cost != y->cost)
 		return x->cost > y->cost ? -1 : 1;
@@ -238,7 +280,9 @@ static int make_findings(struct rama_diag_engine *g)
 		struct rama_diag_finding *to = &d->findings[d->n_findings];
 		int rc;
 
-		if (!t->found)
+		/* what is blamed elsewhere is not praised */
+		if (!t->found ||
+		    (rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK && t->explained_by >= 0))
 			continue;
 		memset(to, 0, sizeof(*to));
 		to->rule = &rama_diag_rules[i];
@@ -262,17 +306,22 @@ static int make_findings(struct rama_diag_engine *g)
 
 static int try_all(struct rama_diag_engine *g)
 {
-	for (size_t i = 0; i < g->view->n_files; i++) {
-		int rc = g->view->files[i].pseudo ? 0 : try_file(g, (uint32_t)i);
+	int rc = 0;
 
-		if (rc != 0)
-			return rc;
-	}
+	rama_diag_causes_read(g);
+	for (size_t i = 0; i < g->view->n_files && rc == 0; i++)
+		rc = g->view->files[i].pseudo ? 0 : try_file(g, (uint32_t)i);
+	if (rc != 0)
+		return rc;
+	if (rama_diag_beyond_find(g) != 0)
+		return RAMA_EMEMORY;
 	for (unsigned i = 0; i < rama_diag_n_rules; i++)
 		judge(g, i);
-	for (unsigned i = 0; i < rama_diag_n_rules; i++)
-		explain(g, i);
-	return 0;
+	rama_diag_causes_find(g);
+	rc = judge_rest(g);
+	if (rc == 0)
+		rama_diag_causes_ranks(g);
+	return rc;
 }
 
 /* what the rules knew, for those who keep it */
@@ -296,10 +345,13 @@ int rama_diag_make(struct rama_diag *d, const struct rama_job_view *v,
 
 	memset(d, 0, sizeof(*d));
 	rc = rama_diag_facts_make(&g.facts, v, p);
-	g.calm = g.facts.run_time > 0 && g.facts.io_share < g.facts.limits.io_negligible;
+	/* of I/O that was not seen nobody knows how long it took */
+	g.calm = g.facts.run_time > 0 && g.facts.io_share < g.facts.limits.io_negligible &&
+		 g.facts.uring_missed == 0 && g.facts.untimed <= 0;
 	g.trial = calloc(rama_diag_n_rules, sizeof(*g.trial));
+	g.lost = calloc(rama_diag_n_rules, sizeof(*g.lost));
 	d->checks = rama_arena_alloc(&d->arena, rama_diag_n_rules * sizeof(*d->checks));
-	if (g.trial == NULL || d->checks == NULL)
+	if (g.trial == NULL || g.lost == NULL || d->checks == NULL)
 		rc = RAMA_EMEMORY;
 	if (rc == 0)
 		rc = try_all(&g);
@@ -313,7 +365,9 @@ int rama_diag_make(struct rama_diag *d, const struct rama_job_view *v,
 		rc = keep_facts(&g);
 	for (unsigned i = 0; g.trial != NULL && i < rama_diag_n_rules; i++)
 		rama_diag_cost_fini(&g.trial[i].cost);
+	rama_diag_cost_fini(&g.beyond);
 	free(g.trial);
+	free(g.lost);
 	rama_diag_facts_fini(&g.facts);
 	return rc == 0 ? 0 : rama_err_set(e, rc, "diagnosis: %s", rama_err_text(rc));
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnose/advice.h"
 #include "diagnose/facts.h"
 #include "table/index.h"
 
@@ -194,7 +195,9 @@ double rama_diag_fact_value(const struct rama_diag_fact *fact, const struct rama
 /* nothing else is wrong with it: what shows a fault is no measure of it */
 static bool healthy(const struct rama_diag_sums *x, const struct rama_diag_limit_values *l)
 {
-	return x->home_bytes_moved == 0 && x->syncs <= l->syncs * x->writes &&
+	return x->home_bytes_moved == 0 && x->syncs <= fmax(x->openers, l->syncs * x->writes) &&
+	       x->parallel_unaligned <= l->misaligned_requests * x->parallel_accesses &&
+	       !(x->stripes == 1 && x->openers > 1 && x->held >= l->stripe_file) &&
 	       x->write_amplification < l->amplification &&
 	       x->read_amplification < l->amplification && x->modify_read < l->amplification_bytes;
 }
@@ -234,6 +237,22 @@ static void show_small(const struct rama_diag_facts *f, const struct rama_diag_s
 			s->small[k] = fmax(s->small[k], bytes[k] / time[k]);
 }
 
+/* Nothing in its counters tells a rate: less than nine in ten requests can be of 1 MiB and more,
+ * and there are few of them. */
+static bool shows_nothing(const struct rama_diag_facts *f, const struct rama_job_view_file *file)
+{
+	const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
+	struct rama_job_io io;
+
+	if (w == NULL)
+		return true;
+	io = rama_job_io_of(RAMA_JOB_LAYER_POSIX, w);
+	return (double)io.bytes_written < 0.9 * 1048576 * (double)io.writes &&
+	       (double)io.bytes_read < 0.9 * 1048576 * (double)io.reads &&
+	       (double)io.writes <= f->limits.small_requests_absolute &&
+	       (double)io.reads <= f->limits.small_requests_absolute;
+}
+
 /* rate that a process reaches when nothing is wrong: the job's own, or that of the limits */
 static void facts_rates(struct rama_diag_facts *f)
 {
@@ -246,7 +265,7 @@ static void facts_rates(struct rama_diag_facts *f)
 	for (size_t i = 0; i < f->view->n_files; i++) {
 		struct rama_diag_sums x;
 
-		if (f->view->files[i].pseudo)
+		if (f->view->files[i].pseudo || shows_nothing(f, &f->view->files[i]))
 			continue;
 		rama_diag_facts_file(f, &f->view->files[i], &x);
 		show_large(f, &x, &s);
@@ -281,6 +300,13 @@ static void known_facts(struct rama_diag_facts *f, const struct rama_job_view *v
 	f->lost_events = (double)v->lost_events;
 	f->missed_calls = (double)v->missed_calls;
 	f->folded_files = (double)v->folded_files;
+	f->python = (rama_diag_advice_fits(v, NULL) & RAMA_DIAG_FIT_PYTHON) != 0;
+	f->uring_ops = (double)v->uring.ops;
+	f->uring_submits = (double)v->uring.submits;
+	f->uring_each = v->uring.submits > 0 ? f->uring_ops / f->uring_submits : 0;
+	f->uring_depth = v->uring.submits > 0 ? (double)v->uring.depth_sum / f->uring_submits : 0;
+	f->uring_deepest = (double)v->uring.depth_max;
+	f->uring_missed = (double)v->uring.missed;
 	for (size_t i = 0; i < v->n_modules; i++) {
 		const struct rama_tab_module *mod = rama_tab_module_get(v->modules[i].id);
 		bool trace = mod != NULL && (mod->flags & RAMA_TAB_TRACE);
@@ -288,13 +314,13 @@ static void known_facts(struct rama_diag_facts *f, const struct rama_job_view *v
 		f->partial_traces += v->modules[i].partial && trace;
 		f->partial_modules += v->modules[i].partial && !trace;
 	}
-	/* where a trace is cut the counters still have everything */
-	f->counters_lost = !v->complete &&
-			   (f->partial_traces == 0 ||
-			    f->partial_modules + f->problems + f->unfinished + f->missed_calls +
-					    f->folded_files >
-				    0 ||
-			    v->missing_ranks != NULL || v->unplaced > 0 || v->unplaced_calls > 0);
+	/* Where a trace is cut the counters still have everything, as they have of processes that
+	 * were killed and of files that share a record. What did not end by itself and was not
+	 * killed stopped being recorded (RAMA_LOG_META_QUIET), or in the middle of a call. */
+	f->counters_lost =
+		f->partial_modules + f->problems + f->missed_calls + f->uring_missed > 0 ||
+		v->missing_ranks != NULL || v->unplaced > 0 || v->unplaced_calls > 0 ||
+		((v->partial & RAMA_LOG_PARTIAL_END) && v->unfinished == 0 && v->running == 0);
 }
 
 /* bytes of a chunk, 0: not chunked */
@@ -347,26 +373,6 @@ void rama_diag_facts_fini(struct rama_diag_facts *f)
 	f->chunks = NULL;
 }
 
-/* how often files are opened that have a record of their own */
-static void usual_opens(struct rama_diag_facts *f)
-{
-	double opens = 0, users = 0;
-
-	for (size_t i = 0; i < f->view->n_files; i++) {
-		const struct rama_job_view_file *file = &f->view->files[i];
-		const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
-		double n = w != NULL && !file->pseudo && !file->folded
-				   ? (double)w[RAMA_TAB_POSIX_OPENS].i
-				   : 0;
-
-		if (n <= 0 || n >= f->limits.reopens * file->ranks)
-			continue;
-		opens += n;
-		users += file->ranks;
-	}
-	f->usual_opens = users > 0 ? opens / users : 1;
-}
-
 static void sum_files(struct rama_diag_facts *f, const struct rama_job_view *v)
 {
 	double most = 0;
@@ -379,13 +385,19 @@ static void sum_files(struct rama_diag_facts *f, const struct rama_job_view *v)
 			continue;
 		rama_diag_facts_file(f, &v->files[i], &x);
 		rama_diag_sums_add(&f->all, &x);
+		if (v->files[i].ranks > 1 || v->files[i].rank == v->io_rank)
+			f->slow_input += x.input_time / fmax(1, v->files[i].ranks);
 		/* aggregators are those of the file that matters most */
-		if (x.coll_reads + x.coll_writes > 0 && x.top_bytes > most) {
+		if (x.coll_time_share >= f->limits.collective_operations &&
+		    x.coll_reads + x.coll_writes > 0 && x.top_bytes > most) {
 			most = x.top_bytes;
 			f->aggregators = x.disk_ranks > 0 ? x.disk_ranks : -1;
 		}
 	}
 	rama_diag_sums_ratios(&f->all);
+	/* a mebibyte takes some time */
+	if (f->io_time <= 0 && f->all.disk_bytes + f->all.top_bytes >= 1048576)
+		f->untimed = fmax(f->all.disk_bytes, f->all.top_bytes);
 	f->waiting = f->aggregators > 0 ? fmax(0, f->ranks - f->aggregators) : 0;
 }
 
@@ -402,7 +414,6 @@ int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_job_view *
 	rc = chunk_facts(f, v);
 	if (rc != 0)
 		return rc;
-	usual_opens(f);
 	facts_rates(f);
 	sum_files(f, v);
 	rc = rama_diag_facts_job(f);

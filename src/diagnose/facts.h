@@ -38,6 +38,8 @@ struct rama_diag_facts {
 	struct rama_diag_limit_values limits;
 	/* where they are in the view, for evidence */
 	struct rama_diag_chunk_facts *chunks; /* of each file of the view, NULL: no datasets */
+	const char *slow_server, *full_server, *turn_file; /* names; NULL: none */
+	double slow_input; /* I/O time of the slowest rank with input */
 	const struct rama_job_view_phase *worst_phase;
 	const struct rama_job_view_file *slow_op_file;
 };
@@ -60,15 +62,27 @@ struct rama_diag_file_parts {
 	double users; /* ranks that share it */
 	bool mpi, daos, tiny, several, parallel, home;
 	double disk_ranks, waits, slow_call, slow_lost, slow_small;
-	double extra_each, open_time, stat_time, seek_time, rename_time;
+	double tiny_time, slow_target_lost;
+	double stalls, stall_calls, stall_time, stall_all, stall_lost;
+	double ask_each, change_each, sync_each, list_each; /* of calls that EXTRA counts */
+	double changes, wait_time;
+	double open_time, stat_time, seek_time, rename_time;
+	double sync_time; /* at least: part of the time of writes */
 	double disk_time, disk_bytes, size, slowest;
 	double small[2], small_bytes[2], small_time[2], small_lost[2], lost[2];
 	double judged[2], random[2], consec[2], excess[2];
-	double unaligned;
+	double random_time[2], random_lost[2];
+	double unaligned, unaligned_time, unaligned_lost;
 	double stdio_lost;
 	double mpi_small[2], mpi_tiny[2], indep_lost[2], indep_small;
+	double indep_time[2], indep_bytes[2], coll_time[2], coll_bytes[2];
 	double modify_read, unasked_time, over[2], over_time[2];
+	double h5_own;
+	double library_calls, library_bytes, library_time, library_below;
 	double chunk_accesses, chunk_partial, chunk_bytes, chunk_access;
+	double input_reads, input_bytes, input_time;
+	double again; /* bytes that were read before, of a file that is read whole each time */
+	double async_time, async_lost, async_deep;
 	double daos_calls[2], daos_bytes[2], daos_small[2], daos_lost;
 };
 
@@ -82,12 +96,46 @@ void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job
 void rama_diag_sums_add(struct rama_diag_sums *to, const struct rama_diag_sums *x);
 void rama_diag_sums_ratios(struct rama_diag_sums *x);
 
+/* the longest read or write of a POSIX record: what it took beyond the mean of the others, as if
+ * they were as large; all 0 where there are no others */
+struct rama_diag_longest {
+	double time, bytes, mean, lost;
+};
+struct rama_diag_longest rama_diag_longest_of(const union rama_core_word *w, bool read);
+
+/* stalls.c: calls of a trace that take far longer than most of the same size */
+void rama_diag_stalls(struct rama_diag_file_parts *t, const struct rama_diag_facts *f);
+/* ... and opens and reads that wait for another process */
+void rama_diag_waits(struct rama_diag_file_parts *t, const struct rama_diag_facts *f);
+
+/* facts_loader.c: of one file, given its sizes; processes that read for another; reading and
+ * computing in turn, given the slowest rank and the heat map */
+void rama_diag_loader_file(struct rama_diag_file_parts *t, const struct rama_diag_facts *f);
+void rama_diag_loader_workers(struct rama_diag_facts *f);
+void rama_diag_loader_turns(struct rama_diag_facts *f);
+
 /* facts_job.c, given the sums */
 int rama_diag_facts_job(struct rama_diag_facts *f);
+/* facts_path.c: of what is below the file system, if it was observed */
+void rama_diag_facts_path(struct rama_diag_facts *f);
 
 /* a fact by its name: of `x` if it is of files, else of the job; NULL: no such fact */
 const struct rama_diag_fact *rama_diag_fact_find(const char *name, size_t len);
 double rama_diag_fact_value(const struct rama_diag_fact *fact, const struct rama_diag_facts *f,
 			    const struct rama_diag_sums *x);
+
+/* counters that are not there or not monitored count as 0 */
+static inline double rama_diag_count_of(const union rama_core_word *w, unsigned word)
+{
+	return w != NULL && w[word].i > 0 ? (double)w[word].i : 0;
+}
+static inline double rama_diag_time_of(const union rama_core_word *w, unsigned word)
+{
+	/* more than 30,000 years are damage; sums of them stay numbers */
+	return w != NULL && w[word].f > 0 && w[word].f < 1e12 ? w[word].f : 0;
+}
+
+/* facts_meta.c: of calls that move nothing */
+void rama_diag_facts_meta(struct rama_diag_file_parts *t);
 
 #endif

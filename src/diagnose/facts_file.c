@@ -5,26 +5,10 @@
 #include <string.h>
 
 #include "diagnose/facts.h"
+#include "diagnose/sizes.h"
 #include "table/index.h"
 
 #define MIB 1048576.0
-#define SMALL_BINS 5 /* classes up to and including 1 MiB */
-#define TINY_BINS 3  /* up to 10 KiB */
-
-/* what a request of a small class has on average, about */
-static const double bin_mean[SMALL_BINS] = { 50, 400, 4096, 40960, 409600 };
-
-/* counters that are not there or not monitored count as 0 */
-static double count_of(const union rama_core_word *w, unsigned word)
-{
-	return w != NULL && w[word].i > 0 ? (double)w[word].i : 0;
-}
-
-static double time_of(const union rama_core_word *w, unsigned word)
-{
-	/* more than 30,000 years are damage; sums of them stay numbers */
-	return w != NULL && w[word].f > 0 && w[word].f < 1e12 ? w[word].f : 0;
-}
 
 static double limited(double v, double least, double most)
 {
@@ -35,27 +19,36 @@ static double limited(double v, double least, double most)
 struct places {
 	unsigned bins[2];
 	unsigned access, access_count;
+	unsigned slow_bytes[2], slow_time[2]; /* of the longest call */
 };
 
 static const struct places posix_places = {
 	{ RAMA_TAB_POSIX_SIZE_WRITE_0_100, RAMA_TAB_POSIX_SIZE_READ_0_100 },
 	RAMA_TAB_POSIX_ACCESS1_ACCESS,
 	RAMA_TAB_POSIX_ACCESS1_COUNT,
+	{ RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE, RAMA_TAB_POSIX_MAX_READ_TIME_SIZE },
+	{ RAMA_TAB_POSIX_F_MAX_WRITE_TIME, RAMA_TAB_POSIX_F_MAX_READ_TIME },
 };
 static const struct places mpiio_places = {
 	{ RAMA_TAB_MPIIO_SIZE_WRITE_AGG_0_100, RAMA_TAB_MPIIO_SIZE_READ_AGG_0_100 },
 	RAMA_TAB_MPIIO_ACCESS1_ACCESS,
 	RAMA_TAB_MPIIO_ACCESS1_COUNT,
+	{ RAMA_TAB_MPIIO_MAX_WRITE_TIME_SIZE, RAMA_TAB_MPIIO_MAX_READ_TIME_SIZE },
+	{ RAMA_TAB_MPIIO_F_MAX_WRITE_TIME, RAMA_TAB_MPIIO_F_MAX_READ_TIME },
 };
 static const struct places dfs_places = {
 	{ RAMA_TAB_DFS_SIZE_WRITE_0_100, RAMA_TAB_DFS_SIZE_READ_0_100 },
 	RAMA_TAB_DFS_ACCESS1_ACCESS,
 	RAMA_TAB_DFS_ACCESS1_COUNT,
+	{ RAMA_TAB_DFS_MAX_WRITE_TIME_SIZE, RAMA_TAB_DFS_MAX_READ_TIME_SIZE },
+	{ RAMA_TAB_DFS_F_MAX_WRITE_TIME, RAMA_TAB_DFS_F_MAX_READ_TIME },
 };
 static const struct places daos_places = {
 	{ RAMA_TAB_DAOS_SIZE_WRITE_0_100, RAMA_TAB_DAOS_SIZE_READ_0_100 },
 	RAMA_TAB_DAOS_ACCESS1_ACCESS,
 	RAMA_TAB_DAOS_ACCESS1_COUNT,
+	{ RAMA_TAB_DAOS_MAX_WRITE_TIME_SIZE, RAMA_TAB_DAOS_MAX_READ_TIME_SIZE },
+	{ RAMA_TAB_DAOS_F_MAX_WRITE_TIME, RAMA_TAB_DAOS_F_MAX_READ_TIME },
 };
 
 /* Requests of exactly 1 MiB are counted in the class below it: they are taken out where the
@@ -63,50 +56,13 @@ static const struct places daos_places = {
  * does. */
 static double whole_mib_share(const union rama_core_word *w, const struct places *at)
 {
-	double whole = 0, class = count_of(w, at->bins[0] + SMALL_BINS - 1) +
-				  count_of(w, at->bins[1] + SMALL_BINS - 1);
+	double whole = 0, class = rama_diag_count_of(w, at->bins[0] + RAMA_DIAG_SIZES_SMALL - 1) +
+				  rama_diag_count_of(w, at->bins[1] + RAMA_DIAG_SIZES_SMALL - 1);
 
 	for (unsigned i = 0; i < 4; i++)
-		if (count_of(w, at->access + i) == MIB)
-			whole += count_of(w, at->access_count + i);
+		if (rama_diag_count_of(w, at->access + i) == MIB)
+			whole += rama_diag_count_of(w, at->access_count + i);
 	return class > 0 ? limited(whole / class, 0, 1) : 0;
-}
-
-struct sizes {
-	double count[2], bytes[2]; /* below 1 MiB */
-	double tiny[2];		   /* at most 10 KiB */
-};
-
-static struct sizes sizes_of(const union rama_core_word *w, const struct places *at,
-			     const double all_bytes[2], const double all_calls[2])
-{
-	double whole = whole_mib_share(w, at);
-	struct sizes s = { { 0 }, { 0 }, { 0 } };
-
-	for (unsigned k = 0; k < 2; k++) {
-		for (unsigned i = 0; i < SMALL_BINS; i++) {
-			double n = count_of(w, at->bins[k] + i) *
-				   (i == SMALL_BINS - 1 ? 1 - whole : 1);
-
-			s.count[k] += n;
-			s.bytes[k] += n * bin_mean[i];
-			s.tiny[k] += i < TINY_BINS ? n : 0;
-		}
-		s.bytes[k] =
-			s.count[k] >= all_calls[k] ? all_bytes[k] : fmin(s.bytes[k], all_bytes[k]);
-	}
-	return s;
-}
-
-/* Calls take time to begin with, bytes take time to move: so the time of all is shared out
- * between small and other ones */
-static double time_of_some(const struct rama_diag_facts *f, double rate, const double some[2],
-			   const double all[3])
-{
-	double a = f->limits.request_time;
-	double weight = all[0] * a + all[1] / rate;
-
-	return weight > 0 ? all[2] * limited((some[0] * a + some[1] / rate) / weight, 0, 1) : 0;
 }
 
 static double rate_of(const struct rama_diag_facts *f, unsigned read)
@@ -114,36 +70,85 @@ static double rate_of(const struct rama_diag_facts *f, unsigned read)
 	return fmax(1, read ? f->good_read : f->good_write);
 }
 
+/* requests of one layer by size; k: 0 writes, 1 reads */
+static struct rama_diag_sizes sizes_of(const struct rama_diag_facts *f,
+				       const union rama_core_word *w, const struct places *at,
+				       unsigned k, struct rama_diag_sizes_all all)
+{
+	double whole = rama_diag_count_of(w, at->bins[k] + RAMA_DIAG_SIZES_SMALL - 1) *
+		       whole_mib_share(w, at);
+	struct rama_diag_sizes s = { { 0 }, { 0 }, { 0 } };
+
+	for (unsigned i = 0; i < RAMA_DIAG_SIZES; i++)
+		s.count[i] = rama_diag_count_of(w, at->bins[k] + i);
+	s.count[RAMA_DIAG_SIZES_SMALL - 1] -= whole;
+	s.count[RAMA_DIAG_SIZES_SMALL] += whole;
+	all.slow_time = rama_diag_time_of(w, at->slow_time[k]);
+	all.slow_bytes = rama_diag_count_of(w, at->slow_bytes[k]);
+	all.start = f->limits.request_time;
+	all.rate = rate_of(f, k);
+	rama_diag_sizes_share(&s, &all);
+	return s;
+}
+
+/* Accesses that are random or not aligned are known by number. As long as nothing tells more,
+ * they are the smallest ones: what costs little is not blamed for what costs much. */
 static void posix_sizes(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
-			const union rama_core_word *w)
+			const union rama_core_word *w, struct rama_diag_sizes s[2])
 {
 	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
-	double calls[2] = { count_of(w, RAMA_TAB_POSIX_WRITES), count_of(w, RAMA_TAB_POSIX_READS) };
-	double bytes[2] = { count_of(w, RAMA_TAB_POSIX_BYTES_WRITTEN),
-			    count_of(w, RAMA_TAB_POSIX_BYTES_READ) };
-	double time[2] = { time_of(w, RAMA_TAB_POSIX_F_WRITE_TIME),
-			   time_of(w, RAMA_TAB_POSIX_F_READ_TIME) };
-	struct sizes s = sizes_of(w, &posix_places, bytes, calls);
+	const double writing = rama_diag_time_of(w, RAMA_TAB_POSIX_F_WRITE_TIME);
+	const struct rama_diag_sizes_all all[2] = {
+		{ .calls = rama_diag_count_of(w, RAMA_TAB_POSIX_WRITES),
+		  .bytes = rama_diag_count_of(w, RAMA_TAB_POSIX_BYTES_WRITTEN),
+		  .time = writing - t->sync_time },
+		{ .calls = rama_diag_count_of(w, RAMA_TAB_POSIX_READS),
+		  .bytes = rama_diag_count_of(w, RAMA_TAB_POSIX_BYTES_READ),
+		  .time = rama_diag_time_of(w, RAMA_TAB_POSIX_F_READ_TIME) },
+	};
 
 	for (unsigned k = 0; k < 2; k++) {
 		double rate = rate_of(f, k);
+		struct rama_diag_sizes_part small;
 
+		s[k] = sizes_of(f, w, &posix_places, k, all[k]);
+		small = rama_diag_sizes_small(&s[k]);
 		/* a trace of all accesses knows exactly */
-		if (trace != NULL && (double)trace->count[k] >= calls[k])
-			s.count[k] = fmin((double)trace->small[k], calls[k]);
-		t->small[k] = s.count[k];
-		t->small_bytes[k] = s.bytes[k];
-		t->small_time[k] = time_of_some(f, rate, (double[]){ s.count[k], s.bytes[k] },
-						(double[]){ calls[k], bytes[k], time[k] });
-		t->small_lost[k] = fmax(0, t->small_time[k] - s.bytes[k] / rate);
-		t->lost[k] = fmax(0, time[k] - bytes[k] / rate);
+		if (trace != NULL && (double)trace->count[k] >= all[k].calls)
+			small.count = fmin((double)trace->small[k], all[k].calls);
+		t->small[k] = small.count;
+		t->small_bytes[k] = small.bytes;
+		t->small_time[k] = small.time;
+		t->small_lost[k] = rama_diag_sizes_lost(&small, rate);
+		t->lost[k] = fmax(0, (k == 0 ? writing : all[k].time) - all[k].bytes / rate);
 	}
 }
 
+/* Logs of others have the time of syncs among that of writes, and the longest write: what all of
+ * them cannot have taken is of the syncs. */
+static void sync_parts(struct rama_diag_file_parts *t)
+{
+	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
+				   *own = t->file->rec[RAMA_JOB_LAYER_EXTRA];
+	double writing = rama_diag_time_of(w, RAMA_TAB_POSIX_F_WRITE_TIME),
+	       longest = rama_diag_time_of(w, RAMA_TAB_POSIX_F_MAX_WRITE_TIME);
+
+	if (rama_diag_count_of(w, RAMA_TAB_POSIX_FSYNCS) +
+		    rama_diag_count_of(w, RAMA_TAB_POSIX_FDSYNCS) <=
+	    0)
+		return;
+	t->sync_time = rama_diag_time_of(own, RAMA_TAB_EXTRA_F_SYNC_TIME);
+	if (longest > 0)
+		t->sync_time =
+			fmax(t->sync_time,
+			     writing - rama_diag_count_of(w, RAMA_TAB_POSIX_WRITES) * longest);
+	t->sync_time = fmin(t->sync_time, writing);
+}
+
 /* The first access of a rank to a file has none before it, but counts as neither sequential nor
- * consecutive: it is left out (mistake 7). */
-static void posix_order(struct rama_diag_file_parts *t, const union rama_core_word *w,
-			const union rama_core_word *own)
+ * consecutive: it is left out (mistake 7); so is the first one after each open. */
+static void posix_order(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
+			const union rama_core_word *w, const struct rama_diag_sizes s[2])
 {
 	static const unsigned seq[2] = { RAMA_TAB_POSIX_SEQ_WRITES, RAMA_TAB_POSIX_SEQ_READS };
 	static const unsigned consec[2] = { RAMA_TAB_POSIX_CONSEC_WRITES,
@@ -151,33 +156,45 @@ static void posix_order(struct rama_diag_file_parts *t, const union rama_core_wo
 	static const unsigned own_seq[2] = { RAMA_TAB_EXTRA_SEQ_WRITES, RAMA_TAB_EXTRA_SEQ_READS };
 	static const unsigned own_consec[2] = { RAMA_TAB_EXTRA_CONSEC_WRITES,
 						RAMA_TAB_EXTRA_CONSEC_READS };
-	double first = t->file->folded ? count_of(w, RAMA_TAB_POSIX_OPENS)
-				       : fmax(t->file->rows[RAMA_JOB_LAYER_POSIX], t->file->ranks);
+	const union rama_core_word *own = t->file->rec[RAMA_JOB_LAYER_EXTRA];
+	double first = fmax(
+		rama_diag_count_of(w, RAMA_TAB_POSIX_OPENS),
+		t->file->folded ? 0 : fmax(t->file->rows[RAMA_JOB_LAYER_POSIX], t->file->ranks));
 
 	for (unsigned k = 0; k < 2; k++) {
-		double calls = count_of(w, k ? RAMA_TAB_POSIX_READS : RAMA_TAB_POSIX_WRITES);
-		double in_order = fmax(count_of(w, seq[k]), count_of(own, own_seq[k]));
+		double calls =
+			rama_diag_count_of(w, k ? RAMA_TAB_POSIX_READS : RAMA_TAB_POSIX_WRITES);
+		double in_order =
+			fmax(rama_diag_count_of(w, seq[k]), rama_diag_count_of(own, own_seq[k]));
+		struct rama_diag_sizes_part random;
 
 		t->judged[k] = fmax(0, calls - first);
 		t->random[k] = limited(calls - in_order - first, 0, t->judged[k]);
-		t->consec[k] = fmin(t->judged[k],
-				    fmax(count_of(w, consec[k]), count_of(own, own_consec[k])));
+		random = rama_diag_sizes_first(&s[k], t->random[k]);
+		t->random_time[k] = random.time;
+		t->random_lost[k] = rama_diag_sizes_lost(&random, rate_of(f, k));
+		t->consec[k] = fmin(t->judged[k], fmax(rama_diag_count_of(w, consec[k]),
+						       rama_diag_count_of(own, own_consec[k])));
 	}
 }
 
-/* Bytes beyond the size of the file were moved before: of each file on its own (mistake 1) */
+/* Bytes beyond the size of the file were moved before: of each file on its own (mistake 1). Who
+ * opens a file to write it anew, such as a checkpoint, writes nothing in vain. */
 static void posix_excess(struct rama_diag_file_parts *t, const union rama_core_word *w)
 {
-	double bytes[2] = { count_of(w, RAMA_TAB_POSIX_BYTES_WRITTEN),
-			    count_of(w, RAMA_TAB_POSIX_BYTES_READ) };
-	double last[2] = { count_of(w, RAMA_TAB_POSIX_MAX_BYTE_WRITTEN),
-			   count_of(w, RAMA_TAB_POSIX_MAX_BYTE_READ) };
+	double bytes[2] = { rama_diag_count_of(w, RAMA_TAB_POSIX_BYTES_WRITTEN),
+			    rama_diag_count_of(w, RAMA_TAB_POSIX_BYTES_READ) };
+	double last[2] = { rama_diag_count_of(w, RAMA_TAB_POSIX_MAX_BYTE_WRITTEN),
+			   rama_diag_count_of(w, RAMA_TAB_POSIX_MAX_BYTE_READ) };
+
+	double anew =
+		fmax(1, floor(rama_diag_count_of(w, RAMA_TAB_POSIX_OPENS) / fmax(1, t->users)));
 
 	for (unsigned k = 0; k < 2; k++) {
 		if (bytes[k] > 0)
 			t->size = fmax(t->size, last[k] + 1);
-		t->excess[k] =
-			last[k] > 0 && !t->file->folded ? fmax(0, bytes[k] - last[k] - 1) : 0;
+		if (last[k] > 0 && !t->file->folded)
+			t->excess[k] += fmax(0, bytes[k] - (last[k] + 1) * (k == 0 ? anew : 1));
 	}
 }
 
@@ -185,54 +202,137 @@ static void posix_excess(struct rama_diag_file_parts *t, const union rama_core_w
  * each waits for the disk: O_SYNC, O_DIRECT, or a file system without a cache. */
 static void posix_waits(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	if (t->users <= 1 && t->small[0] > 0 &&
-	    t->small_time[0] >= f->limits.slow_small_write * t->small[0])
+	double time =
+		rama_diag_time_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_F_WRITE_TIME);
+
+	/* What they share with large writes they may not have taken; and what takes long because
+	 * it moves much, at a poor rate, does not wait */
+	if (t->users <= 1 && t->small[0] > 0 && t->small_time[0] > time / 2 &&
+	    t->small_lost[0] >= f->limits.slow_small_write * t->small[0] &&
+	    t->small_lost[0] >= 3 * (t->small_time[0] - t->small_lost[0]))
 		t->slow_small = t->small[0];
 }
 
-/* the call that took longest, against the mean of the others of its kind */
+struct rama_diag_longest rama_diag_longest_of(const union rama_core_word *w, bool read)
+{
+	static const unsigned words[2][5] = {
+		{ RAMA_TAB_POSIX_WRITES, RAMA_TAB_POSIX_F_WRITE_TIME,
+		  RAMA_TAB_POSIX_F_MAX_WRITE_TIME, RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE,
+		  RAMA_TAB_POSIX_BYTES_WRITTEN },
+		{ RAMA_TAB_POSIX_READS, RAMA_TAB_POSIX_F_READ_TIME, RAMA_TAB_POSIX_F_MAX_READ_TIME,
+		  RAMA_TAB_POSIX_MAX_READ_TIME_SIZE, RAMA_TAB_POSIX_BYTES_READ },
+	};
+	const unsigned *at = words[read];
+	double others = rama_diag_count_of(w, at[0]) - 1, all = rama_diag_time_of(w, at[1]), size;
+	struct rama_diag_longest l = { rama_diag_time_of(w, at[2]), rama_diag_count_of(w, at[3]), 0,
+				       0 };
+
+	if (others < 1 || l.time > all)
+		return (struct rama_diag_longest){ 0 };
+	l.mean = (all - l.time) / others;
+	size = fmax(0, rama_diag_count_of(w, at[4]) - l.bytes) / others;
+	if (l.bytes <= 4 * size || l.bytes <= 0)
+		l.lost = fmax(0, l.time - l.mean);
+	else if (size > 0) /* as long as so many of the others */
+		l.lost = fmax(0, l.time - l.mean * l.bytes / size);
+	return l;
+}
+
+/* the call that took longest for what it moved, against the mean of the others of its kind */
 static void posix_longest(struct rama_diag_file_parts *t, const union rama_core_word *w)
 {
-	static const unsigned words[2][3] = {
-		{ RAMA_TAB_POSIX_WRITES, RAMA_TAB_POSIX_F_WRITE_TIME,
-		  RAMA_TAB_POSIX_F_MAX_WRITE_TIME },
-		{ RAMA_TAB_POSIX_READS, RAMA_TAB_POSIX_F_READ_TIME,
-		  RAMA_TAB_POSIX_F_MAX_READ_TIME },
-	};
-
 	for (unsigned k = 0; k < 2; k++) {
-		double calls = count_of(w, words[k][0]), all = time_of(w, words[k][1]);
-		double longest = time_of(w, words[k][2]);
+		struct rama_diag_longest l = rama_diag_longest_of(w, k);
 
-		if (calls < 2 || longest <= t->slow_call || longest > all)
+		if (l.lost <= t->slow_lost)
 			continue;
-		t->slow_call = longest;
-		t->slow_lost = fmax(0, longest - (all - longest) / (calls - 1));
+		t->slow_call = l.time;
+		t->slow_lost = l.lost;
+	}
+}
+
+/* the counter knows blocks only; the trace also stripes (mistake 22) */
+static void posix_alignment(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
+			    const union rama_core_word *w, const struct rama_diag_sizes s[2])
+{
+	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
+	struct rama_diag_sizes_part odd[2];
+
+	t->unaligned = rama_diag_count_of(w, RAMA_TAB_POSIX_FILE_NOT_ALIGNED);
+	if (trace != NULL && t->file->stripes != NULL)
+		t->unaligned = fmax(t->unaligned,
+				    (double)trace->unaligned[0] + (double)trace->unaligned[1]);
+	t->unaligned = fmin(t->unaligned, rama_diag_count_of(w, RAMA_TAB_POSIX_READS) +
+						  rama_diag_count_of(w, RAMA_TAB_POSIX_WRITES));
+	rama_diag_sizes_first_of_both(s, t->unaligned, odd);
+	for (unsigned k = 0; k < 2; k++) {
+		struct rama_diag_sizes_part small = rama_diag_sizes_small(&s[k]);
+
+		t->unaligned_time += odd[k].time;
+		/* small ones are told elsewhere */
+		odd[k].time = fmax(0, odd[k].time - small.time);
+		odd[k].bytes = fmax(0, odd[k].bytes - small.bytes);
+		t->unaligned_lost += rama_diag_sizes_lost(&odd[k], rate_of(f, k));
 	}
 }
 
 static void posix_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX];
-	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
+	struct rama_diag_sizes s[2];
 
 	if (w == NULL)
 		return;
-	posix_sizes(t, f, w);
-	posix_order(t, w, t->file->rec[RAMA_JOB_LAYER_EXTRA]);
+	sync_parts(t);
+	posix_sizes(t, f, w, s);
+	posix_order(t, f, w, s);
 	posix_excess(t, w);
 	posix_longest(t, w);
 	posix_waits(t, f);
-	t->unaligned = count_of(w, RAMA_TAB_POSIX_FILE_NOT_ALIGNED);
-	/* the counter knows blocks only; the trace also stripes (mistake 22) */
-	if (trace != NULL && t->file->stripes != NULL)
-		t->unaligned = fmax(t->unaligned,
-				    (double)trace->unaligned[0] + (double)trace->unaligned[1]);
-	t->unaligned = fmin(t->unaligned,
-			    count_of(w, RAMA_TAB_POSIX_READS) + count_of(w, RAMA_TAB_POSIX_WRITES));
+	posix_alignment(t, f, w, s);
 }
 
-/* time of small independent calls of files that several ranks use, less what the bytes need */
+/* How many of the small calls are independent? The counters of sizes and of kinds are not joined.
+ * Independent ones reach the disk as they are, collective ones are joined: so the small calls
+ * below tell, within what the numbers allow; without them both kinds are alike. */
+static double small_independent(double small, double indep, double others, double below)
+{
+	double most = fmin(small, indep), least = fmax(0, small - others);
+
+	if (below >= 0)
+		return limited(below, least, most);
+	return indep + others > 0 ? small * indep / (indep + others) : 0;
+}
+
+/* collective and independent calls told apart by time and bytes, and what small independent ones
+ * of files that several ranks use take beyond what their bytes need */
+static void mpiio_kinds(struct rama_diag_file_parts *t, const struct rama_diag_facts *f, unsigned k,
+			const struct rama_diag_sizes_all *all, double indep)
+{
+	struct rama_diag_sizes s =
+		sizes_of(f, t->file->rec[RAMA_JOB_LAYER_MPIIO], &mpiio_places, k, *all);
+	struct rama_diag_sizes_part small = rama_diag_sizes_small(&s), part;
+	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX];
+	double calls = rama_diag_count_of(w, k ? RAMA_TAB_POSIX_READS : RAMA_TAB_POSIX_WRITES);
+	double n = small_independent(small.count, indep, all->calls - indep,
+				     calls > 0 ? t->small[k] : -1);
+	double large = all->calls - small.count > 0 ? (indep - n) / (all->calls - small.count) : 0;
+
+	part = small;
+	if (small.count > 0) {
+		part.time *= n / small.count;
+		part.bytes *= n / small.count;
+	}
+	t->mpi_small[k] = small.count;
+	t->mpi_tiny[k] = fmin(rama_diag_sizes_tiny(&s), indep);
+	if (k == 0)
+		t->indep_small = n;
+	t->indep_time[k] = part.time + fmax(0, all->time - small.time) * large;
+	t->indep_bytes[k] = part.bytes + fmax(0, all->bytes - small.bytes) * large;
+	if (t->several)
+		t->indep_lost[k] = rama_diag_sizes_lost(&part, rate_of(f, k));
+}
+
 static void mpiio_independent(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
 			      const union rama_core_word *w)
 {
@@ -242,32 +342,27 @@ static void mpiio_independent(struct rama_diag_file_parts *t, const struct rama_
 		{ RAMA_TAB_MPIIO_INDEP_READS, RAMA_TAB_MPIIO_COLL_READS, RAMA_TAB_MPIIO_SPLIT_READS,
 		  RAMA_TAB_MPIIO_NB_READS },
 	};
-	double bytes[2] = { count_of(w, RAMA_TAB_MPIIO_BYTES_WRITTEN),
-			    count_of(w, RAMA_TAB_MPIIO_BYTES_READ) };
-	double time[2] = { time_of(w, RAMA_TAB_MPIIO_F_WRITE_TIME),
-			   time_of(w, RAMA_TAB_MPIIO_F_READ_TIME) };
-	double calls[2] = { 0 }, indep[2];
-	struct sizes s;
+	struct rama_diag_sizes_all all[2] = {
+		{ .bytes = rama_diag_count_of(w, RAMA_TAB_MPIIO_BYTES_WRITTEN),
+		  .time = rama_diag_time_of(w, RAMA_TAB_MPIIO_F_WRITE_TIME) },
+		{ .bytes = rama_diag_count_of(w, RAMA_TAB_MPIIO_BYTES_READ),
+		  .time = rama_diag_time_of(w, RAMA_TAB_MPIIO_F_READ_TIME) },
+	};
 
 	for (unsigned k = 0; k < 2; k++) {
-		indep[k] = count_of(w, kinds[k][0]);
+		double nb = rama_diag_count_of(w, kinds[k][3]),
+		       indep = rama_diag_count_of(w, kinds[k][0]);
+
 		for (unsigned i = 0; i < 4; i++)
-			calls[k] += count_of(w, kinds[k][i]);
-	}
-	s = sizes_of(w, &mpiio_places, bytes, calls);
-	for (unsigned k = 0; k < 2; k++) {
-		double share = calls[k] > 0 ? indep[k] / calls[k] : 0, rate = rate_of(f, k);
-		double some[2] = { s.count[k] * share, s.bytes[k] * share };
+			all[k].calls += rama_diag_count_of(w, kinds[k][i]);
+		mpiio_kinds(t, f, k, &all[k], indep);
+		/* what is neither independent nor only begun */
+		if (all[k].calls - indep > 0) {
+			double share = 1 - nb / (all[k].calls - indep);
 
-		t->mpi_small[k] = s.count[k];
-		t->mpi_tiny[k] = fmin(s.tiny[k], indep[k]);
-		if (k == 0)
-			t->indep_small = fmin(s.count[k], indep[k]);
-		if (t->several)
-			t->indep_lost[k] =
-				fmax(0, time_of_some(f, rate, some,
-						     (double[]){ calls[k], bytes[k], time[k] }) -
-						some[1] / rate);
+			t->coll_time[k] = fmax(0, all[k].time - t->indep_time[k]) * share;
+			t->coll_bytes[k] = fmax(0, all[k].bytes - t->indep_bytes[k]) * share;
+		}
 	}
 }
 
@@ -277,11 +372,11 @@ static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 {
 	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_MPIIO],
 				   *below = t->file->rec[RAMA_JOB_LAYER_POSIX];
-	double given = count_of(w, RAMA_TAB_MPIIO_BYTES_WRITTEN),
-	       asked = count_of(w, RAMA_TAB_MPIIO_BYTES_READ);
-	double written = count_of(below, RAMA_TAB_POSIX_BYTES_WRITTEN),
-	       read = count_of(below, RAMA_TAB_POSIX_BYTES_READ);
-	double read_time = time_of(below, RAMA_TAB_POSIX_F_READ_TIME);
+	double given = rama_diag_count_of(w, RAMA_TAB_MPIIO_BYTES_WRITTEN),
+	       asked = rama_diag_count_of(w, RAMA_TAB_MPIIO_BYTES_READ);
+	double written = rama_diag_count_of(below, RAMA_TAB_POSIX_BYTES_WRITTEN),
+	       read = rama_diag_count_of(below, RAMA_TAB_POSIX_BYTES_READ);
+	double read_time = rama_diag_time_of(below, RAMA_TAB_POSIX_F_READ_TIME);
 	bool only_written = given > 0 && asked < given / 10;
 
 	if (w == NULL)
@@ -289,9 +384,10 @@ static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 	mpiio_independent(t, f, w);
 	if (given > 0) {
 		t->over[0] = fmax(0, written - given);
-		t->over_time[0] = written > 0 ? time_of(below, RAMA_TAB_POSIX_F_WRITE_TIME) *
-							t->over[0] / written
-					      : 0;
+		t->over_time[0] = written > 0
+					  ? rama_diag_time_of(below, RAMA_TAB_POSIX_F_WRITE_TIME) *
+						    t->over[0] / written
+					  : 0;
 	}
 	if (only_written) {
 		t->modify_read = fmax(0, read - asked);
@@ -305,10 +401,50 @@ static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 	}
 }
 
+static double bytes_of(const union rama_core_word *w, unsigned read, unsigned written)
+{
+	return rama_diag_count_of(w, read) + rama_diag_count_of(w, written);
+}
+
+/* Time in calls of a library less that of the calls that it makes: what it spends itself. All that
+ * happens below counts, also what it does when a file is closed: so it is that much at least. */
+static void library_parts(struct rama_diag_file_parts *t)
+{
+	const union rama_core_word *data = t->file->rec[RAMA_JOB_LAYER_H5D],
+				   *var = t->file->rec[RAMA_JOB_LAYER_PNETCDF_VAR];
+	struct rama_job_io above =
+		data != NULL ? rama_job_io_of(RAMA_JOB_LAYER_H5D, data) : (struct rama_job_io){ 0 };
+
+	if (var != NULL) {
+		struct rama_job_io io = rama_job_io_of(RAMA_JOB_LAYER_PNETCDF_VAR, var);
+
+		rama_job_io_add(&above, &io);
+		above.write_time += rama_diag_time_of(t->file->rec[RAMA_JOB_LAYER_PNETCDF_FILE],
+						      RAMA_TAB_PNETCDF_FILE_F_WAIT_TIME);
+	}
+	t->library_calls = (double)above.reads + (double)above.writes;
+	t->library_bytes = (double)above.bytes_read + (double)above.bytes_written;
+	t->library_below = t->file->io.read_time + t->file->io.write_time;
+	/* without a record of the layer below nobody knows what was spent there */
+	if (t->mpi || t->file->rec[RAMA_JOB_LAYER_POSIX] != NULL)
+		t->library_time = fmax(0, above.read_time + above.write_time - t->library_below);
+}
+
 static void hdf5_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
+	const union rama_core_word *data = t->file->rec[RAMA_JOB_LAYER_H5D];
 	const struct rama_diag_chunk_facts *c;
 
+	if (data != NULL) {
+		double moved =
+			t->mpi ? bytes_of(t->file->rec[RAMA_JOB_LAYER_MPIIO],
+					  RAMA_TAB_MPIIO_BYTES_READ, RAMA_TAB_MPIIO_BYTES_WRITTEN)
+			       : bytes_of(t->file->rec[RAMA_JOB_LAYER_POSIX],
+					  RAMA_TAB_POSIX_BYTES_READ, RAMA_TAB_POSIX_BYTES_WRITTEN);
+
+		t->h5_own = fmax(0, moved - bytes_of(data, RAMA_TAB_H5D_BYTES_READ,
+						     RAMA_TAB_H5D_BYTES_WRITTEN));
+	}
 	if (f->chunks == NULL)
 		return;
 	c = &f->chunks[t->file - f->view->files];
@@ -318,35 +454,6 @@ static void hdf5_parts(struct rama_diag_file_parts *t, const struct rama_diag_fa
 	t->chunk_access = c->access;
 }
 
-/* Calls that only EXTRA counts share its time evenly. Those of POSIX share theirs by what they
- * take as a rule: a stat half as long as an open with its close, a seek, which asks nobody, a
- * tenth. */
-static void meta_parts(struct rama_diag_file_parts *t)
-{
-	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
-				   *own = t->file->rec[RAMA_JOB_LAYER_EXTRA];
-	double opens = count_of(w, RAMA_TAB_POSIX_OPENS),
-	       renames = count_of(w, RAMA_TAB_POSIX_RENAME_SOURCES),
-	       stats = count_of(w, RAMA_TAB_POSIX_STATS) / 2,
-	       seeks = count_of(w, RAMA_TAB_POSIX_SEEKS) / 10,
-	       weight = opens + renames + stats + seeks;
-	double each = weight > 0 ? time_of(w, RAMA_TAB_POSIX_F_META_TIME) / weight : 0;
-
-	if (own != NULL) {
-		double calls = (double)rama_job_io_of(RAMA_JOB_LAYER_EXTRA, own).metas;
-
-		t->extra_each = calls > 0 ? time_of(own, RAMA_TAB_EXTRA_F_META_TIME) / calls : 0;
-	}
-	t->open_time = opens * each +
-		       time_of(t->file->rec[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_F_META_TIME) +
-		       time_of(t->file->rec[RAMA_JOB_LAYER_DFS], RAMA_TAB_DFS_F_META_TIME);
-	t->seek_time = seeks * each;
-	t->stat_time = stats * each + t->extra_each * (count_of(own, RAMA_TAB_EXTRA_STATS) +
-						       count_of(own, RAMA_TAB_EXTRA_ACCESSES));
-	t->rename_time =
-		fmax(renames * each, t->extra_each * count_of(own, RAMA_TAB_EXTRA_RENAMES));
-}
-
 /* A file of DFS is objects of DAOS below: they are not counted again */
 static void daos_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
@@ -354,7 +461,6 @@ static void daos_parts(struct rama_diag_file_parts *t, const struct rama_diag_fa
 	const union rama_core_word *w =
 		t->file->rec[dfs ? RAMA_JOB_LAYER_DFS : RAMA_JOB_LAYER_DAOS];
 	struct rama_job_io io;
-	struct sizes s;
 
 	if (w == NULL || (!dfs && f->view->layer[RAMA_JOB_LAYER_DFS].used))
 		return;
@@ -364,15 +470,16 @@ static void daos_parts(struct rama_diag_file_parts *t, const struct rama_diag_fa
 	t->daos_calls[1] = (double)io.reads;
 	t->daos_bytes[0] = (double)io.bytes_written;
 	t->daos_bytes[1] = (double)io.bytes_read;
-	s = sizes_of(w, dfs ? &dfs_places : &daos_places, t->daos_bytes, t->daos_calls);
 	for (unsigned k = 0; k < 2; k++) {
-		double rate = rate_of(f, k), time = k ? io.read_time : io.write_time;
+		struct rama_diag_sizes s = sizes_of(
+			f, w, dfs ? &dfs_places : &daos_places, k,
+			(struct rama_diag_sizes_all){ .calls = t->daos_calls[k],
+						      .bytes = t->daos_bytes[k],
+						      .time = k ? io.read_time : io.write_time });
+		struct rama_diag_sizes_part small = rama_diag_sizes_small(&s);
 
-		t->daos_small[k] = fmin(s.count[k], t->daos_calls[k]);
-		t->daos_lost += fmax(
-			0, time_of_some(f, rate, (double[]){ t->daos_small[k], s.bytes[k] },
-					(double[]){ t->daos_calls[k], t->daos_bytes[k], time }) -
-				   s.bytes[k] / rate);
+		t->daos_small[k] = fmin(small.count, t->daos_calls[k]);
+		t->daos_lost += rama_diag_sizes_lost(&small, rate_of(f, k));
 	}
 	t->disk_time += rama_job_io_time(&io);
 	t->disk_bytes += t->daos_bytes[0] + t->daos_bytes[1];
@@ -401,22 +508,14 @@ static void place_parts(struct rama_diag_file_parts *t, const struct rama_job_vi
 	t->home = one_of(type, home);
 }
 
-/* Files beyond the room for records share one of them. How many they are is not known, but they
- * were opened, and the others tell how often files are. Ranks share the record, not the files. */
-static void count_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
+/* files beyond the room for records share one of them; ranks share the record, not the files */
+static void count_parts(struct rama_diag_file_parts *t)
 {
-	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
-				   *stream = t->file->rec[RAMA_JOB_LAYER_STDIO];
-	double opens;
-
 	t->count = t->file->unopened ? 0 : 1;
 	t->users = t->file->ranks;
 	if (!t->file->folded)
 		return;
-	opens = fmax(count_of(w, RAMA_TAB_POSIX_OPENS) - count_of(w, RAMA_TAB_POSIX_FILENOS) -
-			     count_of(w, RAMA_TAB_POSIX_DUPS),
-		     count_of(stream, RAMA_TAB_STDIO_OPENS));
-	t->count = fmax(1, round(opens / fmax(1, f->usual_opens)));
+	t->count = t->file->count;
 	if (t->file->rec[RAMA_JOB_LAYER_MPIIO] == NULL)
 		t->users = 1;
 }
@@ -434,13 +533,17 @@ static void common_parts(struct rama_diag_file_parts *t, const struct rama_diag_
 			t->disk_bytes += (double)io.bytes_read + (double)io.bytes_written;
 		}
 	}
-	t->size = fmax(count_of(stream, RAMA_TAB_STDIO_MAX_BYTE_READ),
-		       count_of(stream, RAMA_TAB_STDIO_MAX_BYTE_WRITTEN));
-	t->stdio_lost =
-		fmax(0, time_of(stream, RAMA_TAB_STDIO_F_READ_TIME) +
-				time_of(stream, RAMA_TAB_STDIO_F_WRITE_TIME) -
-				count_of(stream, RAMA_TAB_STDIO_BYTES_READ) / rate_of(f, 1) -
-				count_of(stream, RAMA_TAB_STDIO_BYTES_WRITTEN) / rate_of(f, 0));
+	t->size = fmax(rama_diag_count_of(stream, RAMA_TAB_STDIO_MAX_BYTE_READ),
+		       rama_diag_count_of(stream, RAMA_TAB_STDIO_MAX_BYTE_WRITTEN));
+	if (t->size > 0 && !t->file->folded)
+		t->excess[1] = fmax(0, rama_diag_count_of(stream, RAMA_TAB_STDIO_BYTES_READ) -
+					       t->size - 1);
+	t->stdio_lost = fmax(0, rama_diag_time_of(stream, RAMA_TAB_STDIO_F_READ_TIME) +
+					rama_diag_time_of(stream, RAMA_TAB_STDIO_F_WRITE_TIME) -
+					rama_diag_count_of(stream, RAMA_TAB_STDIO_BYTES_READ) /
+						rate_of(f, 1) -
+					rama_diag_count_of(stream, RAMA_TAB_STDIO_BYTES_WRITTEN) /
+						rate_of(f, 0));
 	t->mpi = t->file->rec[RAMA_JOB_LAYER_MPIIO] != NULL;
 	t->several = t->users > 1;
 }
@@ -453,8 +556,8 @@ static double slowest_of(const struct rama_diag_file_parts *t)
 
 	if (t->file->ranks <= 1)
 		return t->disk_time;
-	most = fmax(most, time_of(t->file->rec[RAMA_JOB_LAYER_POSIX],
-				  RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME));
+	most = fmax(most, rama_diag_time_of(t->file->rec[RAMA_JOB_LAYER_POSIX],
+					    RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME));
 	return fmin(most, t->disk_time);
 }
 
@@ -469,37 +572,67 @@ static double disk_ranks_of(const struct rama_diag_file_parts *t, const struct r
 		return fmax(trace->ranks[0], trace->ranks[1]);
 	if (t->file->rec[RAMA_JOB_LAYER_POSIX] == NULL)
 		return 0;
-	if (t->file->rows[RAMA_JOB_LAYER_POSIX] > 1 || t->file->ranks <= 1)
+	if (t->file->rows[RAMA_JOB_LAYER_POSIX] > 1 || t->file->ranks <= 1 ||
+	    t->file->cover[RAMA_JOB_LAYER_POSIX] <= 1)
 		return t->file->rows[RAMA_JOB_LAYER_POSIX];
 	return v->active_ranks > 0 ? (double)v->active_ranks : 0;
 }
 
-/* An open that takes very long and brings nothing is that of a pipe, a device or a lock */
-static double waits_of(const struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
+/* Packing tiny files together saves their opens; not those of one that is opened, asked for or
+ * used again and again, or that all ranks open, which is told elsewhere */
+static double tiny_time_of(const struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	double opens = count_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_OPENS);
-	double time = time_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_F_META_TIME);
+	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
+				   *own = t->file->rec[RAMA_JOB_LAYER_EXTRA];
+	double opens = rama_diag_count_of(w, RAMA_TAB_POSIX_OPENS),
+	       stats = rama_diag_count_of(w, RAMA_TAB_POSIX_STATS) +
+		       rama_diag_count_of(own, RAMA_TAB_EXTRA_STATS);
+	double calls =
+		rama_diag_count_of(w, RAMA_TAB_POSIX_READS) +
+		rama_diag_count_of(w, RAMA_TAB_POSIX_WRITES) +
+		rama_diag_count_of(t->file->rec[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_READS) +
+		rama_diag_count_of(t->file->rec[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_WRITES);
+	double time = t->disk_time;
 
-	if (t->file->ranks > 1 || t->disk_bytes > 65536 || time <= opens * f->limits.open_wait)
+	if (!t->tiny || calls > f->limits.tiny_accesses * t->users * fmax(1, t->count) ||
+	    (t->users >= f->limits.same_path_ranks &&
+	     rama_diag_time_of(w, RAMA_TAB_POSIX_F_META_TIME) >=
+		     f->limits.same_path_time * t->users))
 		return 0;
-	return opens;
+	if (stats >= f->limits.stats * fmax(1, opens))
+		time -= t->stat_time;
+	if (opens >= f->limits.reopens * t->users * fmax(1, t->count))
+		time -= t->open_time;
+	return fmax(0, time);
 }
 
-#define P(c) count_of(w[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_##c)
-#define PF(c) time_of(w[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_##c)
-#define M(c) count_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_TAB_MPIIO_##c)
-#define MF(c) time_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_TAB_MPIIO_##c)
-#define S(c) count_of(w[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_##c)
-#define SF(c) time_of(w[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_##c)
-#define H(c) count_of(w[RAMA_JOB_LAYER_H5D], RAMA_TAB_H5D_##c)
-#define F5(c) count_of(w[RAMA_JOB_LAYER_H5F], RAMA_TAB_H5F_##c)
-#define F5F(c) time_of(w[RAMA_JOB_LAYER_H5F], RAMA_TAB_H5F_##c)
-#define V(c) count_of(w[RAMA_JOB_LAYER_PNETCDF_VAR], RAMA_TAB_PNETCDF_VAR_##c)
-#define N(c) count_of(w[RAMA_JOB_LAYER_PNETCDF_FILE], RAMA_TAB_PNETCDF_FILE_##c)
-#define D(c) count_of(w[RAMA_JOB_LAYER_DFS], RAMA_TAB_DFS_##c)
-#define DF(c) time_of(w[RAMA_JOB_LAYER_DFS], RAMA_TAB_DFS_##c)
-#define E(c) count_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_TAB_EXTRA_##c)
-#define EF(c) time_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_TAB_EXTRA_##c)
+/* A file on one target that takes longer than any on targets that are not slow */
+static double slow_target_lost_of(const struct rama_diag_file_parts *t,
+				  const struct rama_diag_facts *f)
+{
+	const struct rama_job_view_stripes *s = t->file->stripes;
+	double most = fmax(f->other_target_time, f->other_target_slowest);
+
+	if (f->known_targets == 0 || s == NULL || s->n_osts != 1 || t->disk_bytes <= 0)
+		return 0;
+	return fmax(0, t->disk_time - most * fmax(1, t->file->ranks));
+}
+
+#define P(c) rama_diag_count_of(w[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_##c)
+#define PF(c) rama_diag_time_of(w[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_##c)
+#define M(c) rama_diag_count_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_TAB_MPIIO_##c)
+#define MF(c) rama_diag_time_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_TAB_MPIIO_##c)
+#define S(c) rama_diag_count_of(w[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_##c)
+#define SF(c) rama_diag_time_of(w[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_##c)
+#define H(c) rama_diag_count_of(w[RAMA_JOB_LAYER_H5D], RAMA_TAB_H5D_##c)
+#define F5(c) rama_diag_count_of(w[RAMA_JOB_LAYER_H5F], RAMA_TAB_H5F_##c)
+#define F5F(c) rama_diag_time_of(w[RAMA_JOB_LAYER_H5F], RAMA_TAB_H5F_##c)
+#define V(c) rama_diag_count_of(w[RAMA_JOB_LAYER_PNETCDF_VAR], RAMA_TAB_PNETCDF_VAR_##c)
+#define N(c) rama_diag_count_of(w[RAMA_JOB_LAYER_PNETCDF_FILE], RAMA_TAB_PNETCDF_FILE_##c)
+#define D(c) rama_diag_count_of(w[RAMA_JOB_LAYER_DFS], RAMA_TAB_DFS_##c)
+#define DF(c) rama_diag_time_of(w[RAMA_JOB_LAYER_DFS], RAMA_TAB_DFS_##c)
+#define E(c) rama_diag_count_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_TAB_EXTRA_##c)
+#define EF(c) rama_diag_time_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_TAB_EXTRA_##c)
 
 void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job_view_file *file,
 			  struct rama_diag_sums *x)
@@ -507,19 +640,24 @@ void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job
 	const union rama_core_word *const *w = file->rec;
 	struct rama_diag_file_parts parts = { .file = file }, *t = &parts;
 
-	count_parts(t, f);
+	count_parts(t);
 	common_parts(t, f);
 	posix_parts(t, f);
 	mpiio_parts(t, f);
 	hdf5_parts(t, f);
-	meta_parts(t);
+	library_parts(t);
+	rama_diag_facts_meta(t);
 	daos_parts(t, f);
 	place_parts(t, f->view);
 	t->slowest = slowest_of(t);
 	t->disk_ranks = disk_ranks_of(t, f->view);
-	t->waits = waits_of(t, f);
+	rama_diag_waits(t, f);
 	t->tiny = !file->unopened && t->size < f->limits.tiny_file &&
 		  t->disk_bytes / fmax(t->count, file->ranks) < f->limits.tiny_file;
+	t->tiny_time = tiny_time_of(t, f);
+	t->slow_target_lost = slow_target_lost_of(t, f);
+	rama_diag_stalls(t, f);
+	rama_diag_loader_file(t, f);
 #define SUM(name, unit, expression, doc) .name = (double)(expression),
 #define RATIO(name, unit, expression, doc)
 #define JOB(name, unit, doc)
@@ -532,41 +670,3 @@ void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job
 	rama_diag_sums_ratios(x);
 }
 #undef E
-
-/* sums come first in the structure, then ratios: see facts.h */
-enum {
-#define SUM(name, ...) PLACE_##name,
-#define RATIO(name, ...)
-#define JOB(name, ...)
-#include "diagnose/facts.def"
-#undef SUM
-#undef RATIO
-#undef JOB
-	N_SUMS
-};
-
-void rama_diag_sums_add(struct rama_diag_sums *to, const struct rama_diag_sums *x)
-{
-	double *sum = (double *)to;
-	const double *more = (const double *)x;
-
-	for (unsigned i = 0; i < N_SUMS; i++)
-		sum[i] += more[i];
-}
-
-/* 0 where there is nothing to compare */
-static double ratio(double v)
-{
-	return isfinite(v) ? v : 0;
-}
-
-void rama_diag_sums_ratios(struct rama_diag_sums *x)
-{
-#define SUM(name, unit, expression, doc)
-#define RATIO(name, unit, expression, doc) x->name = ratio(expression);
-#define JOB(name, unit, doc)
-#include "diagnose/facts.def"
-#undef SUM
-#undef RATIO
-#undef JOB
-}

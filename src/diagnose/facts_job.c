@@ -3,6 +3,7 @@
  * longest call. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "diagnose/facts.h"
 #include "table/index.h"
@@ -47,8 +48,13 @@ static double spread_variation(const struct spread *s, double n)
 	return mean > 0 ? sqrt(fmax(0, s->square / n - mean * mean)) / mean : 0;
 }
 
+static double deviation(const union rama_core_word *w, unsigned variance)
+{
+	return sqrt(fmax(0, w[variance].f));
+}
+
 /* Of records reduced over all ranks the variance is known, not each rank: that of the file that
- * took most time counts */
+ * took most time counts, where ranks vary no more by what else they do */
 static void reduced_variation(struct rama_diag_facts *f)
 {
 	const struct rama_job_view_file *best = NULL;
@@ -72,16 +78,36 @@ static void reduced_variation(struct rama_diag_facts *f)
 	n = fmax(1, best->ranks);
 	mean = rama_job_io_time(&best->io) / n;
 	bytes = ((double)best->io.bytes_read + (double)best->io.bytes_written) / n;
-	f->time_variation = sqrt(fmax(0, w[mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_TIME
-					       : RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME]
-						 .f)) /
-			    mean;
-	f->bytes_variation = sqrt(fmax(0, w[mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_BYTES
-						: RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES]
-						  .f)) /
-			     bytes;
+	f->time_variation =
+		fmax(f->time_variation, deviation(w, mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_TIME
+							 : RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME) /
+						mean);
+	f->bytes_variation =
+		fmax(f->bytes_variation, deviation(w, mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_BYTES
+							  : RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES) /
+						 bytes);
 	f->time_variation = isfinite(f->time_variation) ? f->time_variation : 0;
 	f->bytes_variation = isfinite(f->bytes_variation) ? f->bytes_variation : 0;
+}
+
+/* time of a rank without that in which it waits for others inside of MPI-IO, such as in a close */
+static double own_time(const struct rama_job_view *v, size_t r)
+{
+	double time = rank_time(v, r);
+
+	return v->layer[RAMA_JOB_LAYER_MPIIO].used && v->layer[RAMA_JOB_LAYER_POSIX].used
+		       ? fmin(time, rama_job_io_time(&v->ranks[r].disk))
+		       : time;
+}
+
+/* whoever moves no unusual amount: what they take stays when data is spread evenly */
+static void light_facts(struct rama_diag_facts *f)
+{
+	double least = (f->mean_bytes + f->most_bytes) / 2;
+
+	for (size_t r = 0; r < (size_t)f->view->nprocs; r++)
+		if (rank_bytes(&f->view->ranks[r]) < least)
+			f->light_time = fmax(f->light_time, own_time(f->view, r));
 }
 
 static void rank_facts_set(struct rama_diag_facts *f, const struct spread *time,
@@ -102,6 +128,10 @@ static void rank_facts_set(struct rama_diag_facts *f, const struct spread *time,
 	f->heavy_rank = (double)bytes->at;
 	f->heavy_share = bytes->sum > 0 ? bytes->most / bytes->sum : 0;
 	f->heavy_time = rank_time(v, bytes->at);
+	f->heavy_read = (double)v->ranks[bytes->at].io.bytes_read;
+	f->heavy_written = (double)v->ranks[bytes->at].io.bytes_written;
+	f->heavy_read_time = fmin(v->ranks[bytes->at].io.read_time, f->heavy_time);
+	f->heavy_write_time = fmin(v->ranks[bytes->at].io.write_time, f->heavy_time);
 	f->meta_most = meta->most;
 	f->meta_mean = meta->sum / n;
 	f->meta_rank = (double)meta->at;
@@ -121,6 +151,69 @@ static void rank_facts_set(struct rama_diag_facts *f, const struct spread *time,
 		reduced_variation(f);
 }
 
+/* What one rank alone reads it may pass on: then it has to be read before the others have it */
+static void passed_facts(struct rama_diag_facts *f, size_t heavy)
+{
+	double all = 0;
+
+	for (size_t r = 0; r < (size_t)f->view->nprocs; r++)
+		all += (double)f->view->ranks[r].io.bytes_read;
+	if (f->heavy_read <= f->limits.one_rank_input &&
+	    f->heavy_read >= f->limits.one_rank * all && !f->view->ranks[heavy].estimated) {
+		f->passed_on = f->heavy_read;
+		f->passed_on_time = f->heavy_read_time;
+	}
+}
+
+/* Helpers that a script starts are not compared with the program, nor is the shell that starts
+ * it: processes of a job without MPI are compared with those of the same program. Whoever has
+ * workers that read for it does something else than they. */
+static bool is_alike(const struct rama_job_view *v, size_t r, size_t heavy)
+{
+	const char *program = v->processes ? v->ranks[heavy].program : NULL;
+
+	return program == NULL ||
+	       (v->ranks[r].program != NULL && strcmp(program, v->ranks[r].program) == 0);
+}
+
+static bool is_peer(const struct rama_diag_facts *f, size_t r, size_t heavy)
+{
+	const struct rama_job_view *v = f->view;
+	double lived = v->ranks[r].end - v->ranks[r].start; /* 0: as long as the job */
+
+	if ((lived > 0 && lived < v->run_time / 2) || !is_alike(v, r, heavy))
+		return false;
+	return f->workers == 0 || (double)r != f->master_rank || r == heavy;
+}
+
+/* of processes without MPI the others are only those that are alike */
+static void peer_facts(struct rama_diag_facts *f, size_t heavy)
+{
+	const struct rama_job_view *v = f->view;
+	struct spread time = { 0 }, bytes = { 0 };
+
+	for (size_t r = 0; r < (size_t)v->nprocs; r++) {
+		f->alike += is_alike(v, r, heavy);
+		if (!is_peer(f, r, heavy))
+			continue;
+		f->peers++;
+		spread_add(&time, rank_time(v, r), r);
+		spread_add(&bytes, rank_bytes(&v->ranks[r]), r);
+	}
+	if (f->workers > 0 && (double)heavy == f->master_rank)
+		f->peers = 1; /* there is only one of its kind */
+	f->peer_io = f->mean_io;
+	if (!v->processes || f->peers < 1)
+		return;
+	f->peer_io = time.sum / f->peers;
+	f->imbalance = time.most > 0 && (double)time.at == f->slow_rank
+			       ? (time.most - f->peer_io) / time.most
+			       : 0;
+	f->mean_bytes = bytes.sum / f->peers;
+	f->bytes_imbalance = bytes.most > 0 ? (bytes.most - f->mean_bytes) / bytes.most : 0;
+	f->bytes_variation = spread_variation(&bytes, f->peers);
+}
+
 /* Ranks are compared with their mean, not with the total of all (mistake 10); metadata is added
  * up for each rank (mistake 9) */
 static int rank_facts(struct rama_diag_facts *f)
@@ -136,10 +229,6 @@ static int rank_facts(struct rama_diag_facts *f)
 	if (sorted == NULL)
 		return RAMA_EMEMORY;
 	for (size_t r = 0; r < n; r++) {
-		double lived = v->ranks[r].end - v->ranks[r].start; /* 0: as long as the job */
-
-		/* helpers that a script starts are not compared with the program */
-		f->peers += lived <= 0 || lived >= v->run_time / 2;
 		sorted[r] = rank_time(v, r);
 		spread_add(&time, sorted[r], r);
 		spread_add(&bytes, rank_bytes(&v->ranks[r]), r);
@@ -148,10 +237,35 @@ static int rank_facts(struct rama_diag_facts *f)
 			   r);
 	}
 	qsort(sorted, n, sizeof(*sorted), by_value);
+	rama_diag_loader_workers(f);
 	f->median_io = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 	free(sorted);
 	rank_facts_set(f, &time, &bytes, &meta);
+	peer_facts(f, bytes.at);
+	passed_facts(f, bytes.at);
+	light_facts(f);
 	return 0;
+}
+
+/* who moves data on disk: below MPI-IO not those that asked for it */
+static void disk_facts(struct rama_diag_facts *f)
+{
+	const struct rama_job_view *v = f->view;
+	struct spread bytes = { 0 };
+
+	for (size_t r = 0; v->ranks != NULL && r < (size_t)fmax(0, (double)v->nprocs); r++)
+		spread_add(&bytes,
+			   (double)v->ranks[r].disk.bytes_read +
+				   (double)v->ranks[r].disk.bytes_written,
+			   r);
+	if (bytes.sum <= 0)
+		return;
+	f->disk_heavy_rank = (double)bytes.at;
+	f->disk_heavy_bytes = bytes.most;
+	f->disk_heavy_share = bytes.most / bytes.sum;
+	f->disk_heavy_time =
+		fmin(v->ranks[bytes.at].disk.read_time + v->ranks[bytes.at].disk.write_time,
+		     rank_time(v, bytes.at));
 }
 
 /* mean I/O time of the ranks of each node */
@@ -292,51 +406,107 @@ static void period_facts(struct rama_diag_facts *f)
 	f->burst_bytes = bytes / (n + 1);
 }
 
-/* one call of a file against the others of its kind */
-struct longest {
-	const struct rama_job_view_file *file;
-	double time, bytes, mean;
-};
-
-static void longest_of(struct longest *best, const struct rama_job_view_file *file, bool read)
+/* computing between this phase and its neighbour, before or after it */
+static double quiet_beside(const struct rama_diag_facts *f, size_t i, bool after)
 {
-	const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
-	double time = w[read ? RAMA_TAB_POSIX_F_MAX_READ_TIME : RAMA_TAB_POSIX_F_MAX_WRITE_TIME].f;
-	double all = w[read ? RAMA_TAB_POSIX_F_READ_TIME : RAMA_TAB_POSIX_F_WRITE_TIME].f;
-	double calls = (double)w[read ? RAMA_TAB_POSIX_READS : RAMA_TAB_POSIX_WRITES].i;
+	const struct rama_job_view *v = f->view;
 
-	if (!isfinite(time) || !isfinite(all) || calls < 2 || time <= best->time || time > all)
-		return;
-	*best = (struct longest){
-		.file = file,
-		.time = time,
-		.bytes = (double)w[read ? RAMA_TAB_POSIX_MAX_READ_TIME_SIZE
-					: RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE]
-				 .i,
-		.mean = (all - time) / (calls - 1),
-	};
+	if (after)
+		return fmax(0, (i + 1 < v->n_phases ? v->phases[i + 1].start : f->run_time) -
+				       v->phases[i].end);
+	return i > 0 ? fmax(0, v->phases[i].start - v->phases[i - 1].end) : 0;
 }
 
+/* What the slowest rank needs for its bytes at a good rate, as far as it has not overlapped that
+ * already: who computes on one processor and is in I/O at the same time is longer at it than the
+ * run lasts. More is told elsewhere. */
+static double could_hide(const struct rama_diag_facts *f, bool read)
+{
+	const struct rama_job_view_rank *r = &f->view->ranks[(size_t)f->slow_rank];
+	double time = read ? r->io.read_time : r->io.write_time,
+	       all = read ? f->all.read_time : f->all.write_time,
+	       lost = read ? f->all.read_lost : f->all.write_lost;
+	double both = r->user_time <= 1.02 * f->run_time
+			      ? fmax(0, r->user_time + rama_job_io_time(&r->io) - f->run_time)
+			      : 0;
+
+	return fmax(0, time * (all > 0 ? 1 - fmin(1, lost / all) : 1) - both);
+}
+
+/* Phases that write could go on while the application computes after them, those that read could
+ * begin while it computes before them. */
+static void overlap_facts(struct rama_diag_facts *f)
+{
+	const struct rama_job_view *v = f->view;
+
+	if (v->ranks == NULL || v->nprocs <= 0 || f->run_time <= 0)
+		return;
+	for (size_t i = 0; i < v->n_phases; i++) {
+		const struct rama_job_view_phase *p = &v->phases[i];
+		bool read = p->bytes[1] > p->bytes[0];
+		double quiet = quiet_beside(f, i, !read), hidden = fmin(p->end - p->start, quiet);
+
+		if ((double)p->bytes[read] < f->limits.burst_least / 16 || hidden <= 0)
+			continue;
+		if (read) {
+			f->read_bursts++;
+			f->overlap_read += hidden;
+		} else {
+			f->write_bursts++;
+			f->overlap_write += hidden;
+		}
+	}
+	f->block_write = v->ranks[(size_t)f->slow_rank].io.write_time;
+	f->block_read = v->ranks[(size_t)f->slow_rank].io.read_time;
+	f->overlap_write = fmin(f->overlap_write, could_hide(f, false));
+	f->overlap_read = fmin(f->overlap_read, could_hide(f, true));
+}
+
+/* Who computes on one processor for the whole run and is in I/O as well does both at the same time,
+ * in threads: that I/O holds up nobody. Calls of streams and of MPI-IO compute themselves, copies
+ * inside of the system count for both files, and who computes on several processors tells
+ * nothing. */
+static void hidden_facts(struct rama_diag_facts *f)
+{
+	const struct rama_job_view *v = f->view;
+	const struct rama_job_view_rank *r;
+	double lived, both;
+
+	if (v->ranks == NULL || v->nprocs <= 0 || f->run_time <= 0 || f->all.mpi_files > 0 ||
+	    f->all.copies > 0)
+		return;
+	r = &v->ranks[(size_t)f->slow_rank];
+	lived = r->end > r->start ? r->end - r->start : f->run_time;
+	if (r->threads > 1 || r->user_time > 1.02 * lived)
+		return;
+	both = r->user_time + f->io_time - lived - f->all.stdio_time;
+	if (both >= f->limits.hidden_share * lived)
+		f->hidden_time = fmin(f->io_time, both);
+}
+
+/* one call of a file against the others of its kind */
 static void operation_facts(struct rama_diag_facts *f)
 {
-	struct longest best = { 0 };
+	struct rama_diag_longest best = { 0 };
 
 	for (size_t i = 0; i < f->view->n_files; i++) {
 		const struct rama_job_view_file *file = &f->view->files[i];
+		const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
 
-		if (file->pseudo || file->rec[RAMA_JOB_LAYER_POSIX] == NULL)
-			continue;
-		longest_of(&best, file, true);
-		longest_of(&best, file, false);
+		for (unsigned k = 0; k < 2 && !file->pseudo && w != NULL; k++) {
+			struct rama_diag_longest l = rama_diag_longest_of(w, k == 0);
+
+			if (l.lost > best.lost) {
+				best = l;
+				f->slow_op_file = file;
+			}
+		}
 	}
-	if (best.file == NULL)
-		return;
-	f->slow_op_file = best.file;
 	f->slow_op = best.time;
-	f->slow_op_bytes = fmax(0, best.bytes);
+	f->slow_op_bytes = best.bytes;
 	f->slow_op_mean = best.mean;
 	f->slow_op_ratio = best.mean > 0 ? best.time / best.mean : 0;
-	f->slow_op_lost = fmax(0, best.time - best.mean);
+	f->slow_op_lost = best.lost;
 }
 
 int rama_diag_facts_job(struct rama_diag_facts *f)
@@ -346,10 +516,15 @@ int rama_diag_facts_job(struct rama_diag_facts *f)
 
 	if (rc == 0)
 		rc = host_facts(f);
+	disk_facts(f);
 	phase_facts(f);
 	if (h != NULL && f->run_time > 0)
 		early_and_late(f, h);
 	period_facts(f);
+	overlap_facts(f);
+	hidden_facts(f);
 	operation_facts(f);
+	rama_diag_loader_turns(f);
+	rama_diag_facts_path(f);
 	return rc;
 }

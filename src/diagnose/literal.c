@@ -119,12 +119,12 @@ static bool all_shown(const char *s)
 	return true;
 }
 
-static void shell_text(struct rama_out *o, const char *s)
+static void shell_text(struct rama_out *o, const char *s, bool name)
 {
 	bool plain = all_shown(s);
 
 	rama_out_text(o, plain ? "'" : "$'");
-	if (*s == '-') /* no option, whatever command it is given to */
+	if (name && *s == '-') /* no option, whatever command it is given to */
 		rama_out_text(o, "./");
 	while (*s != '\0') {
 		struct letter l = next_letter((const unsigned char *)s);
@@ -142,10 +142,30 @@ static void shell_text(struct rama_out *o, const char *s)
 	rama_out_char(o, '\'');
 }
 
+/* means itself in every shell; a = that is not in an option could set a variable */
+static bool plain_word(const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:,+@%-";
+	size_t n = strspn(s, plain);
+
+	while (s[0] == '-' && s[n] == '=')
+		n += 1 + strspn(s + n + 1, plain);
+	return n > 0 && s[n] == '\0';
+}
+
+void rama_diag_shell_word(struct rama_out *o, const char *s)
+{
+	if (plain_word(s))
+		rama_out_text(o, s);
+	else
+		shell_text(o, s, false);
+}
+
 void rama_diag_literal(struct rama_out *o, enum rama_diag_language language, const char *s)
 {
 	if (language == RAMA_DIAG_LANGUAGE_SHELL) {
-		shell_text(o, s);
+		shell_text(o, s, true);
 		return;
 	}
 	if (language == RAMA_DIAG_LANGUAGE_FORTRAN) {

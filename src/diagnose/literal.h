@@ -20,5 +20,7 @@ extern const char *const rama_diag_language_name[RAMA_DIAG_LANGUAGES];
 
 /* appends s as a literal, quotes included */
 void rama_diag_literal(struct rama_out *o, enum rama_diag_language language, const char *s);
+/* a word of a command line, which may be an option */
+void rama_diag_shell_word(struct rama_out *o, const char *s);
 
 #endif

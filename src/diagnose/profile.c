@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* profile.c: limits and what a site or a user makes of them. Files are INI, read by libinih. */
 #include <ctype.h>
-#include <ini.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/ini.h"
+#include "base/without.h"
 #include "diagnose/diagnose.h"
 
 #define LIMIT(name, value, least, most, unit, drishti, doc) \
@@ -98,12 +99,17 @@ static bool number(const char *text, const char *unit, double *to)
 	return false;
 }
 
+#ifdef RAMA_WITHOUT_INIH
+int rama_diag_profile_read(struct rama_diag_profile *p, FILE *f, const char *name,
+			   struct rama_err *e)
+{
+	(void)p, (void)f, (void)name, (void)number;
+	return rama_err_without(e, "a reader of profiles (inih)");
+}
+#else
 struct reading {
+	struct rama_ini ini;
 	struct rama_diag_profile *p;
-	const char *name;
-	struct rama_err *e;
-	FILE *file;
-	int line, rc;
 };
 
 static int find_limit(const char *name)
@@ -122,21 +128,21 @@ static int set_limit(struct reading *r, const char *name, const char *text)
 	double v;
 
 	if (i < 0)
-		return rama_err_set(r->e, RAMA_EFORMAT,
+		return rama_err_set(r->ini.e, RAMA_EFORMAT,
 				    "%s: line %d: no limit is called '%.60s'; iorama report "
 				    "--limits lists them",
-				    r->name, r->line, name);
+				    r->ini.name, r->ini.line, name);
 	if (!number(text, l->unit, &v))
-		return rama_err_set(r->e, RAMA_EFORMAT,
-				    "%s: line %d: %s: '%.60s' is not a number of unit %s", r->name,
-				    r->line, name, text, l->unit);
+		return rama_err_set(r->ini.e, RAMA_EFORMAT,
+				    "%s: line %d: %s: '%.60s' is not a number of unit %s",
+				    r->ini.name, r->ini.line, name, text, l->unit);
 	if (v < l->least || v > l->most)
-		return rama_err_set(r->e, RAMA_EFORMAT,
-				    "%s: line %d: %s: %.60s is not between %g and %g", r->name,
-				    r->line, name, text, l->least, l->most);
-	source = strdup(r->name);
+		return rama_err_set(r->ini.e, RAMA_EFORMAT,
+				    "%s: line %d: %s: %.60s is not between %g and %g", r->ini.name,
+				    r->ini.line, name, text, l->least, l->most);
+	source = strdup(r->ini.name);
 	if (source == NULL)
-		return rama_err_set(r->e, RAMA_EMEMORY, "%s: %s", r->name,
+		return rama_err_set(r->ini.e, RAMA_EMEMORY, "%s: %s", r->ini.name,
 				    rama_err_text(RAMA_EMEMORY));
 	free(r->p->source[i]);
 	r->p->source[i] = source;
@@ -149,44 +155,23 @@ static int on_value(void *ctx, const char *section, const char *name, const char
 {
 	struct reading *r = ctx;
 
-	if (r->rc != 0)
+	if (r->ini.rc != 0)
 		return 1;
 	if (strcmp(section, "limits") != 0)
-		r->rc = rama_err_set(
-			r->e, RAMA_EFORMAT,
+		r->ini.rc = rama_err_set(
+			r->ini.e, RAMA_EFORMAT,
 			"%s: line %d: '%.60s' stands in section [%.40s]; only [limits] is known",
-			r->name, r->line, name, section);
+			r->ini.name, r->ini.line, name, section);
 	else
-		r->rc = set_limit(r, name, value);
+		r->ini.rc = set_limit(r, name, value);
 	return 1;
-}
-
-/* counts lines, because libinih tells the number of a line only when it cannot read it itself */
-static char *next_line(char *to, int room, void *ctx)
-{
-	struct reading *r = ctx;
-	char *line = fgets(to, room, r->file);
-
-	if (line != NULL)
-		r->line++;
-	return line;
 }
 
 int rama_diag_profile_read(struct rama_diag_profile *p, FILE *f, const char *name,
 			   struct rama_err *e)
 {
-	struct reading r = { .p = p, .name = name, .e = e, .file = f };
-	int bad = ini_parse_stream(next_line, &r, on_value, &r);
+	struct reading r = { .ini = { .name = name, .e = e, .file = f }, .p = p };
 
-	if (r.rc != 0)
-		return r.rc;
-	if (bad > 0)
-		return rama_err_set(e, RAMA_EFORMAT,
-				    "%s: line %d: expected 'name = value' or '[limits]'", name,
-				    bad);
-	if (bad < 0)
-		return rama_err_set(e, RAMA_EMEMORY, "%s: %s", name, rama_err_text(RAMA_EMEMORY));
-	if (ferror(f))
-		return rama_err_set(e, RAMA_EIO, "%s: %s", name, rama_err_text(RAMA_EIO));
-	return 0;
+	return rama_ini_read(&r.ini, on_value, "[limits]");
 }
+#endif

@@ -8,6 +8,8 @@
 #include "base/out.h"
 #include "diagnose/text.h"
 
+#define SAID_MOST 2048 /* bytes of a template with other words in it */
+
 struct name {
 	const char *at;
 	size_t len;
@@ -104,13 +106,31 @@ static void put_figure(struct rama_out *o, const struct rama_diag_value *v)
 		rama_out_text(o, rama_human_value(text, v->unit, v->value));
 }
 
+/* names that texts may have: NULL: it is none of them */
+static const char *word_of(const struct rama_diag_text *t, const struct name *n)
+{
+	const struct {
+		const char *name, *text, *without;
+	} word[] = { { "file", t->file, "the file" },
+		     { "slow_server", t->f->slow_server, "one server" },
+		     { "full_server", t->f->full_server, "one server" },
+		     { "turn_file", t->f->turn_file, "one file" } };
+
+	for (unsigned i = 0; i < sizeof(word) / sizeof(*word); i++)
+		if (strlen(word[i].name) == n->len && memcmp(word[i].name, n->at, n->len) == 0)
+			return word[i].text != NULL ? word[i].text : word[i].without;
+	return NULL;
+}
+
 static void put_name(struct rama_diag_text *t, struct rama_out *o, const char *in, size_t len)
 {
 	struct name n = parse(in, len);
 	struct rama_diag_value v;
 
-	if (n.len == 4 && memcmp(n.at, "file", 4) == 0) {
-		rama_out_text(o, t->file != NULL ? t->file : "the file");
+	const char *word = word_of(t, &n);
+
+	if (word != NULL) {
+		rama_out_text(o, word);
 	} else if (figure(t, n, &v)) {
 		if (t->collect)
 			collect(t, &v);
@@ -137,9 +157,11 @@ static const char *closing(const char *brace)
 
 char *rama_diag_text_make(struct rama_diag_text *t, const char *template)
 {
+	char said[SAID_MOST], *text;
 	struct rama_out o;
-	char *text;
 
+	if (t->f->view != NULL)
+		template = rama_job_view_say(t->f->view, template, said, sizeof(said));
 	rama_out_init(&o, NULL, NULL);
 	for (const char *at = template; *at != '\0';) {
 		size_t plain = strcspn(at, "{");
@@ -162,6 +184,20 @@ char *rama_diag_text_make(struct rama_diag_text *t, const char *template)
 	return text;
 }
 
+const char *rama_diag_text_rank(const struct rama_job_view *v, int64_t rank,
+				char to[RAMA_DIAG_TEXT_RANK])
+{
+	const char *program =
+		v->processes && rank >= 0 && rank < v->nprocs ? v->ranks[rank].program : NULL;
+
+	if (program != NULL && v->nprocs > 1)
+		snprintf(to, RAMA_DIAG_TEXT_RANK, "process %lld (%.60s)", (long long)rank, program);
+	else
+		snprintf(to, RAMA_DIAG_TEXT_RANK, "%s %lld", v->processes ? "process" : "rank",
+			 (long long)rank);
+	return to;
+}
+
 bool rama_diag_text_known(const char *template)
 {
 	static const struct rama_diag_facts none;
@@ -175,7 +211,7 @@ bool rama_diag_text_known(const char *template)
 		if (end == NULL)
 			return false;
 		n = parse(at + 1, (size_t)(end - at - 1));
-		if (!(n.len == 4 && memcmp(n.at, "file", 4) == 0) && !figure(&t, n, &v))
+		if (word_of(&t, &n) == NULL && !figure(&t, n, &v))
 			return false;
 		at = end;
 	}

@@ -29,6 +29,10 @@ struct rama_diag_text {
 
 /* the text in the arena; NULL: no memory. What is not known stays as it stands. */
 char *rama_diag_text_make(struct rama_diag_text *t, const char *template);
+/* who it was: "rank 3", or "process 3 (python3)" of a job without MPI */
+#define RAMA_DIAG_TEXT_RANK 96
+const char *rama_diag_text_rank(const struct rama_job_view *v, int64_t rank,
+				char to[RAMA_DIAG_TEXT_RANK]);
 /* every name in braces is known: for tests */
 bool rama_diag_text_known(const char *template);
 

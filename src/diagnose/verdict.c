@@ -17,6 +17,20 @@ static char *take(struct rama_diag_engine *g, struct rama_out *o)
 	return text;
 }
 
+/* the last part of a path, with those before it as long as it is only a number */
+static const char *telling_part(const char *path)
+{
+	const char *at = path + strlen(path);
+	bool telling = false;
+
+	while (at > path && !(telling && at[-1] == '/')) {
+		at--;
+		telling |= (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+			   (unsigned char)*at >= 0x80;
+	}
+	return at;
+}
+
 /* the worst finding in the words of its rule */
 static int put_first(struct rama_diag_engine *g, struct rama_out *o,
 		     const struct rama_diag_finding *first)
@@ -32,45 +46,58 @@ static int put_first(struct rama_diag_engine *g, struct rama_out *o,
 	const char *words;
 
 	if (first->n_culprits > 0 && strcmp(first->culprits[0].kind, "file") == 0) {
-		const char *name = first->culprits[0].name, *last = strrchr(name, '/');
-
-		rama_job_view_short_name(last != NULL && last[1] != '\0' ? last + 1 : name, 60,
-					 file, sizeof(file));
-		snprintf(shown, sizeof(shown), first->all_culprits > 1 ? "%s and %zu more" : "%s",
+		rama_job_view_short_name(telling_part(first->culprits[0].name), 60, file,
+					 sizeof(file));
+		/* in brackets: what is said of it is said of one */
+		snprintf(shown, sizeof(shown),
+			 first->all_culprits < 2    ? "%s"
+			 : first->all_culprits == 2 ? "%s (and 1 more file)"
+						    : "%s (and %zu more files)",
 			 file, first->all_culprits - 1);
 		text.file = shown;
 	}
 	words = rama_diag_text_make(&text, template);
 	if (words == NULL)
 		return RAMA_EMEMORY;
-	rama_out_fmt(o, " %s: about %s lost.", words, rama_human_seconds(seconds, first->cost));
+	/* in a short run little is much; that it is little is told as well */
+	rama_out_fmt(o, " %s: about %s lost%s.", words, rama_human_seconds(seconds, first->cost),
+		     first->level == RAMA_DIAG_LEVEL_HIGH &&
+				     first->cost < g->facts.limits.high_floor
+			     ? ", much of a short run"
+			     : "");
 	return 0;
 }
 
-/* Findings may speak of the same seconds: together they cannot cost more than all I/O */
-static void put_others(struct rama_diag_engine *g, struct rama_out *o)
+static void put_others(struct rama_diag_engine *g, struct rama_out *o,
+		       const struct rama_diag_finding *first)
 {
 	const struct rama_diag *d = g->d;
-	double sum = 0;
+	double together = rama_diag_together(g, RAMA_DIAG_LEVEL_WARN) +
+			  rama_diag_together_beyond(g, RAMA_DIAG_LEVEL_WARN);
 	size_t n = 0;
 	char seconds[RAMA_HUMAN];
 
-	for (size_t i = 0; i < d->n_findings; i++) {
-		if (d->findings[i].level < RAMA_DIAG_LEVEL_WARN || d->findings[i].cost <= 0)
-			continue;
-		sum += d->findings[i].cost;
-		n++;
-	}
-	if (n > 1 && sum > d->findings[0].cost)
+	for (size_t i = 0; i < d->n_findings; i++)
+		n += d->findings[i].level >= RAMA_DIAG_LEVEL_WARN && d->findings[i].cost > 0;
+	if (n > 1 && together > first->cost)
 		rama_out_fmt(o, " With %zu more %s, up to %s.", n - 1,
 			     n == 2 ? "finding" : "findings",
-			     rama_human_seconds(seconds, fmin(sum, g->facts.io_time)));
+			     rama_human_seconds(seconds, together));
 }
 
 static const struct rama_diag_finding *first_of(const struct rama_diag *d)
 {
 	for (size_t i = 0; i < d->n_findings; i++)
 		if (d->findings[i].level >= RAMA_DIAG_LEVEL_WARN && d->findings[i].cost > 0)
+			return &d->findings[i];
+	return NULL;
+}
+
+/* a finding about what data is worth: it costs nothing, and has to be known */
+static const struct rama_diag_finding *doubtful(const struct rama_diag *d)
+{
+	for (size_t i = 0; i < d->n_findings; i++)
+		if (strcmp(d->findings[i].rule->topic, "consistency") == 0)
 			return &d->findings[i];
 	return NULL;
 }
@@ -89,9 +116,21 @@ static void put_waits(const struct rama_diag_engine *g, struct rama_out *o)
 
 	if (!g->calm && waits(g) > g->facts.io_time / 10)
 		rama_out_fmt(o,
-			     " %s of it are opens that wait for another process (pipes, devices or "
+			     " %s of it wait for another process (pipes, devices or "
 			     "locks), not for a file system.",
 			     rama_human_seconds(seconds, waits(g)));
+}
+
+/* I/O that goes on while the program computes is waited for by nobody */
+static void put_hidden(const struct rama_diag_engine *g, struct rama_out *o)
+{
+	char seconds[RAMA_HUMAN];
+
+	if (!g->calm && g->facts.hidden_time > 0)
+		rama_out_fmt(o,
+			     " At least %s of it go on while another thread computes: nobody "
+			     "waits for them.",
+			     rama_human_seconds(seconds, g->facts.hidden_time));
 }
 
 static int sentence(struct rama_diag_engine *g)
@@ -107,20 +146,30 @@ static int sentence(struct rama_diag_engine *g)
 	rama_human_seconds(run, f->run_time);
 	rama_human_share(share, f->io_share);
 	if (f->io_time <= 0 && f->all.disk_bytes <= 0 && f->bytes <= 0)
-		rama_out_fmt(&o, "No I/O was recorded in %s.", run);
+		rama_out_fmt(&o, "No I/O%s was recorded in %s.",
+			     f->std_bytes > 0 ? " but that of standard streams" : "", run);
+	else if (f->untimed > 0)
+		rama_out_fmt(&o, "%s were moved in %s; the log does not tell how long I/O took.",
+			     rama_human_bytes(io, f->untimed), run);
 	else if (f->run_time <= 0)
 		rama_out_fmt(&o, "I/O took %s; the run time is not known.", io);
-	else if (g->calm)
+	else if (g->calm && first == NULL)
 		rama_out_fmt(&o, "I/O took %s of %s (%s). Nothing to gain here.", io, run, share);
 	else
 		rama_out_fmt(&o, "I/O took %s of %s (%s).", io, run, share);
 	put_waits(g, &o);
+	put_hidden(g, &o);
 	if (first != NULL) {
 		rc = put_first(g, &o, first);
-		put_others(g, &o);
-	} else if (!g->calm && f->io_time > 0 && f->run_time > 0 && f->io_time > 2 * waits(g)) {
+		put_others(g, &o, first);
+	} else if (doubtful(g->d) == NULL && !g->calm && f->io_time > 0 && f->run_time > 0 &&
+		   f->io_time > 2 * waits(g) && !rama_diag_unexplained(g, waits(g))) {
 		rama_out_text(&o, " Nothing worth changing was found.");
 	}
+	if (doubtful(g->d) != NULL)
+		rama_out_fmt(&o, " %s.", doubtful(g->d)->title);
+	if (!g->calm && f->run_time > 0)
+		rama_diag_unexplained_put(g, &o, waits(g));
 	g->d->verdict = take(g, &o);
 	return g->d->verdict == NULL ? RAMA_EMEMORY : rc;
 }
@@ -131,7 +180,7 @@ struct lines {
 	size_t n;
 	bool failed;
 };
-#define BANNER_LINES 9
+#define BANNER_LINES 10
 
 static void say(struct lines *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void say(struct lines *l, const char *fmt, ...)
@@ -194,6 +243,11 @@ static int banner(struct rama_diag_engine *g)
 		    rama_human_count(n, v->unplaced_calls));
 	if (v->missed_calls > 0)
 		say(&l, "%s calls were missed.", rama_human_count(n, v->missed_calls));
+	if (v->uring.missed > 0)
+		say(&l,
+		    v->uring.missed == 1 ? "%s operation of io_uring was not seen."
+					 : "%s operations of io_uring were not seen.",
+		    rama_human_count(n, v->uring.missed));
 	if (v->folded_files > 0)
 		say(&l,
 		    "%s opens are of files that share one record for want of room: "
@@ -236,6 +290,7 @@ int rama_diag_verdict(struct rama_diag_engine *g)
 {
 	int rc = sentence(g);
 
+	g->d->waiting = waits(g);
 	shares(g);
 	return rc == 0 ? banner(g) : rc;
 }

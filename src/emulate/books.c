@@ -14,9 +14,12 @@ void rama_emu_tally_add(struct rama_emu_tally *to, const struct rama_emu_tally *
 	to->writes += x->writes;
 	to->opens += x->opens;
 	to->syncs += x->syncs;
+	to->metas += x->metas;
 	to->waits += x->waits;
 	to->bytes_read += x->bytes_read;
 	to->bytes_written += x->bytes_written;
+	to->read_busy += x->read_busy;
+	to->write_busy += x->write_busy;
 	to->read_time += x->read_time;
 	to->write_time += x->write_time;
 	to->open_time += x->open_time;

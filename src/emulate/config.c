@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "emulate/config.h"
 
+#ifndef RAMA_WITHOUT_JANSSON
 #include <jansson.h>
+#endif
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+#include "base/without.h"
 #include "emulate/format/lines.h"
 
 const struct rama_emu_param_info rama_emu_param_info[RAMA_EMU_PARAMS] = {
@@ -26,6 +30,7 @@ void rama_emu_config_fini(struct rama_emu_config *c)
 {
 	for (int i = 0; i < RAMA_EMU_PARAMS; i++) {
 		free(c->value[i]);
+		free(c->items[i]);
 		free(c->place[i]);
 	}
 	for (size_t i = 0; i < c->n_args; i++)
@@ -76,47 +81,15 @@ int rama_emu_config_find(const char *name, size_t n)
 	return -1;
 }
 
-/* letters that must be changed, added or left out */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[64];
-	size_t n = strlen(b);
-
-	if (n > 62 || strlen(a) > 62)
-		return 99;
-	for (size_t k = 0; k <= n; k++)
-		row[k] = (unsigned)k;
-	for (size_t i = 0; a[i] != '\0'; i++) {
-		unsigned corner = row[0]++;
-
-		for (size_t k = 0; k < n; k++) {
-			unsigned best = corner + (plain(a[i]) != plain(b[k]));
-
-			corner = row[k + 1];
-			best = corner + 1 < best ? corner + 1 : best;
-			row[k + 1] = row[k] + 1 < best ? row[k] + 1 : best;
-		}
-	}
-	return row[n];
-}
-
 static int unknown(const char *name, const char *place, struct rama_err *e)
 {
-	int nearest = -1;
-	unsigned best = 4;
+	struct rama_nearest near = { .word = name };
+	char hint[RAMA_NEAREST_HINT];
 
-	for (int i = 0; i < RAMA_EMU_PARAMS; i++) {
-		unsigned d = distance(name, rama_emu_param_info[i].name);
-
-		if (d < best) {
-			best = d;
-			nearest = i;
-		}
-	}
-	return rama_err_set(e, RAMA_EUSAGE, "%s: no parameter is called %.60s%s%s%s", place, name,
-			    nearest >= 0 ? "; did you mean " : "",
-			    nearest >= 0 ? rama_emu_param_info[nearest].name : "",
-			    nearest >= 0 ? "?" : "");
+	for (int i = 0; i < RAMA_EMU_PARAMS; i++)
+		rama_nearest_offer(&near, rama_emu_param_info[i].name);
+	return rama_err_set(e, RAMA_EUSAGE, "%s: no parameter is called %.60s%s", place, name,
+			    rama_nearest_hint(&near, hint));
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -128,9 +101,49 @@ static bool count_of(struct rama_config_piece w, int64_t *value)
 	double n;
 
 	if (!rama_emu_word_number(w, &n) || n != floor(n) || n > 9e15)
-		return false;
+		return false; /* beyond 2^53 it may not be what was written */
 	*value = (int64_t)n;
 	return true;
+}
+
+/* A whole number, or one with some digits behind the point: n / below, exactly. */
+static bool fraction_of(struct rama_config_piece w, uint64_t *n, uint64_t *below)
+{
+	bool point = false;
+
+	*n = 0;
+	*below = 1;
+	for (size_t i = 0; i < w.n; i++) {
+		if (w.p[i] == '.' && !point) {
+			point = true;
+			continue;
+		}
+		if (w.p[i] < '0' || w.p[i] > '9' || *n > 100000000000000)
+			return false;
+		*n = *n * 10 + (uint64_t)(w.p[i] - '0');
+		*below *= point ? 10 : 1;
+	}
+	return w.n > 0;
+}
+
+/* 1/49 as 1 and 49, which no double is */
+static bool exact_ratio(struct rama_config_piece w, uint64_t *n, uint64_t *below)
+{
+	const char *slash = memchr(w.p, '/', w.n);
+	uint64_t a, b = 1, c = 1, d = 1;
+
+	if (slash != NULL &&
+	    !fraction_of((struct rama_config_piece){ slash + 1, w.n - (size_t)(slash - w.p) - 1 },
+			 &c, &d))
+		return false;
+	w.n = slash != NULL ? (size_t)(slash - w.p) : w.n;
+	if (slash == NULL && w.n > 1 && w.p[w.n - 1] == '%') {
+		w.n--;
+		c = 100;
+	}
+	if (!fraction_of(w, &a, &b))
+		return false;
+	return c > 0 && !__builtin_mul_overflow(a, d, n) && !__builtin_mul_overflow(b, c, below);
 }
 
 /* 0.01, 1/100, 50% */
@@ -231,20 +244,40 @@ static const char *const kind_words[] = {
 	[RAMA_EMU_KIND_CHOICE] = "one of the words known",
 };
 
+/* Where the items of a list begin: ten thousand names are looked for one by one. */
+static size_t *items_of(const char *value, size_t *n)
+{
+	struct rama_config_piece all = PIECE(value), item;
+	size_t *at, i = 0;
+
+	for (*n = 0; rama_config_piece_next(&all, ':', &item);)
+		++*n;
+	at = calloc(*n + 1, sizeof(*at));
+	all = PIECE(value);
+	while (at != NULL && rama_config_piece_next(&all, ':', &item))
+		at[i++] = (size_t)(item.p - value);
+	return at;
+}
+
 static int store(struct rama_emu_config *c, int p, const char *value, const char *place,
 		 struct rama_err *e)
 {
 	char *text = strdup(value), *where = strdup(place);
+	size_t n = 0, *items = items_of(value, &n);
 
-	if (text == NULL || where == NULL) {
+	if (text == NULL || where == NULL || items == NULL) {
 		free(text);
 		free(where);
+		free(items);
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	}
 	free(c->value[p]);
 	free(c->place[p]);
+	free(c->items[p]);
 	c->value[p] = text;
 	c->place[p] = where;
+	c->items[p] = items;
+	c->n_items[p] = n;
 	return 0;
 }
 
@@ -293,6 +326,14 @@ static int set_from_file(struct rama_emu_config *c, const char *key, const char 
 	return rc;
 }
 
+#ifdef RAMA_WITHOUT_JANSSON
+static int read_json(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
+		     struct rama_err *e)
+{
+	(void)c, (void)bytes, (void)n, (void)name;
+	return rama_err_without(e, "a reader of JSON (jansson)");
+}
+#else
 /* a value as the text that the command line would have; NULL: it has none */
 static const char *json_text(const json_t *value, char *to, size_t room)
 {
@@ -303,6 +344,10 @@ static const char *json_text(const json_t *value, char *to, size_t room)
 		return json_string_value(value);
 	if (json_is_boolean(value))
 		return json_is_true(value) ? "true" : "false";
+	if (json_is_integer(value)) {
+		snprintf(to, room, "%lld", (long long)json_integer_value(value));
+		return to;
+	}
 	if (json_is_number(value)) {
 		snprintf(to, room, "%.17g", json_number_value(value));
 		return to;
@@ -352,6 +397,7 @@ static int read_json(struct rama_emu_config *c, const char *bytes, size_t n, con
 	json_decref(root);
 	return rc;
 }
+#endif
 
 /* name = value; [sections] are for people and mean nothing */
 static int read_ini(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
@@ -391,8 +437,10 @@ static int read_ini(struct rama_emu_config *c, const char *bytes, size_t n, cons
 int rama_emu_config_read(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
 			 struct rama_err *e)
 {
-	struct rama_config_piece p = { bytes, n };
+	struct rama_config_piece p;
 
+	rama_emu_skip_mark(&bytes, &n);
+	p = (struct rama_config_piece){ bytes, n };
 	while (p.n > 0 && strchr(" \t\r\n", p.p[0]) != NULL)
 		p = (struct rama_config_piece){ p.p + 1, p.n - 1 };
 	return p.n > 0 && p.p[0] == '{' ? read_json(c, bytes, n, name, e)
@@ -461,28 +509,52 @@ double rama_emu_config_number(const struct rama_emu_config *c, enum rama_emu_par
 	return x;
 }
 
+__extension__ typedef unsigned __int128 wide;
+
+bool rama_emu_config_scale(const struct rama_emu_config *c, int64_t *size)
+{
+	struct rama_config_piece w = PIECE(rama_emu_config_text(c, RAMA_EMU_P_bytes));
+	wide all;
+	uint64_t n, below;
+
+	if (*size < 0)
+		return false;
+	if (exact_ratio(w, &n, &below)) {
+		all = (wide)*size * n / below;
+	} else {
+		double x = (double)*size * rama_emu_config_number(c, RAMA_EMU_P_bytes);
+
+		if (!(x < 9e18))
+			return false;
+		all = (uint64_t)x;
+	}
+	if (all > INT64_MAX)
+		return false;
+	*size = (int64_t)all;
+	return true;
+}
+
+bool rama_emu_config_file_size(const struct rama_emu_config *c, int64_t block, int64_t segments,
+			       int64_t *size)
+{
+	return !__builtin_mul_overflow(block, segments, size) && rama_emu_config_scale(c, size);
+}
+
 size_t rama_emu_config_item(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
 			    const char **text)
 {
-	struct rama_config_piece all = PIECE(rama_emu_config_text(c, p)), item;
+	size_t at;
 
-	while (rama_config_piece_next(&all, ':', &item)) {
-		if (i-- == 0) {
-			*text = item.p;
-			return item.n;
-		}
-	}
-	return 0;
+	if (c->value[p] == NULL || i >= c->n_items[p])
+		return 0;
+	at = c->items[p][i];
+	*text = c->value[p] + at;
+	return strcspn(*text, ":");
 }
 
 size_t rama_emu_config_items(const struct rama_emu_config *c, enum rama_emu_param p)
 {
-	struct rama_config_piece all = PIECE(rama_emu_config_text(c, p)), item;
-	size_t n = 0;
-
-	while (rama_config_piece_next(&all, ':', &item))
-		n++;
-	return n;
+	return c->value[p] != NULL ? c->n_items[p] : 0;
 }
 
 int64_t rama_emu_config_item_size(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,

@@ -38,17 +38,23 @@ struct rama_emu_param_info {
 };
 extern const struct rama_emu_param_info rama_emu_param_info[RAMA_EMU_PARAMS];
 
+struct rama_emu_tried; /* emulate/try.h */
 struct rama_emu_config {
 	const char *mode;
-	char *value[RAMA_EMU_PARAMS]; /* NULL: not given */
-	char *place[RAMA_EMU_PARAMS]; /* where it was given: "command line", "FILE line 3" */
-	char **args;		      /* words after the mode: workflow, logs */
+	char *value[RAMA_EMU_PARAMS];	/* NULL: not given */
+	char *place[RAMA_EMU_PARAMS];	/* where it was given: "command line", "FILE line 3" */
+	size_t *items[RAMA_EMU_PARAMS]; /* of lists: where each begins in the value */
+	size_t n_items[RAMA_EMU_PARAMS];
+	char **args; /* words after the mode: workflow, logs */
 	size_t n_args;
 	char **warnings;
 	size_t n_warnings;
 	/* shown while it runs, if somebody looks; of rank 0 */
 	void (*progress)(void *ctx, const char *line);
 	void *progress_ctx;
+	/* what a trial showed, for who wants to keep it; of rank 0 */
+	void (*tried)(void *ctx, const struct rama_emu_tried *t);
+	void *tried_ctx;
 };
 
 void rama_emu_config_init(struct rama_emu_config *c);
@@ -73,6 +79,11 @@ const char *rama_emu_config_text(const struct rama_emu_config *c, enum rama_emu_
 int64_t rama_emu_config_size(const struct rama_emu_config *c, enum rama_emu_param p);
 /* SECONDS, RATIO */
 double rama_emu_config_number(const struct rama_emu_config *c, enum rama_emu_param p);
+/* --bytes of a size, exactly, cut to whole bytes; false: more than any file has */
+bool rama_emu_config_scale(const struct rama_emu_config *c, int64_t *size);
+/* block x segments, scaled */
+bool rama_emu_config_file_size(const struct rama_emu_config *c, int64_t block, int64_t segments,
+			       int64_t *size);
 /* Item i of a list, from 0: its length and *text, or 0 when there is none. */
 size_t rama_emu_config_item(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
 			    const char **text);

@@ -12,25 +12,31 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/human.h"
+#include "base/nearest.h"
 #include "base/out.h"
+#include "base/without.h"
+#include "emulate/output/output.h"
 #include "table/settings.h"
 
 /* ---- modes ---------------------------------------------------------------------------------- */
 
 const struct rama_emu_mode rama_emu_modes[] = {
-	{ "app", "one application: files that are read, then files that are written", false,
+	{ "app", "one application: files that are read, then files that are written", false, false,
 	  rama_emu_mode_app },
-	{ "pc", "producers and consumers, in pairs", false, rama_emu_mode_pc },
-	{ "dl", "training: a data set read in another order in each epoch", false,
+	{ "pc", "producers and consumers, in pairs", false, false, rama_emu_mode_pc },
+	{ "dl", "training: a data set read in another order in each epoch", false, false,
 	  rama_emu_mode_dl },
-	{ "cr", "checkpoints, a crash, a restart", false, rama_emu_mode_cr },
-	{ "dag", "a workflow: tasks that wait for each other's data", false, rama_emu_mode_dag },
-	{ "replay", "what a log says a job did", true, rama_emu_mode_replay },
-	{ "graph", "who wrote what others read, from logs: a workflow file", true,
+	{ "cr", "checkpoints, a crash, a restart", false, false, rama_emu_mode_cr },
+	{ "dag", "a workflow: tasks that wait for each other's data", false, false,
+	  rama_emu_mode_dag },
+	{ "md", "many small files: created, looked at, read, removed, in phases", false, false,
+	  rama_emu_mode_md },
+	{ "replay", "what a log says a job did", true, true, rama_emu_mode_replay },
+	{ "graph", "who wrote what others read, from logs: a workflow file", true, false,
 	  rama_emu_mode_graph },
 	{ "try",
 	  "a log, a workflow or a mode, as it is and changed by --set, by turns: is it faster?",
-	  true, rama_emu_mode_try },
+	  true, false, rama_emu_mode_try },
 };
 const unsigned rama_emu_n_modes = sizeof(rama_emu_modes) / sizeof(rama_emu_modes[0]);
 
@@ -40,6 +46,17 @@ const struct rama_emu_mode *rama_emu_mode_find(const char *name)
 		if (strcmp(rama_emu_modes[i].name, name) == 0)
 			return &rama_emu_modes[i];
 	return NULL;
+}
+
+int rama_emu_mode_unknown(const char *name, struct rama_err *e)
+{
+	struct rama_nearest near = { .word = name };
+	char hint[RAMA_NEAREST_HINT];
+
+	for (unsigned i = 0; i < rama_emu_n_modes; i++)
+		rama_nearest_offer(&near, rama_emu_modes[i].name);
+	return rama_err_set(e, RAMA_EUSAGE, "there is no mode '%s'%s `iorama emulate` lists them",
+			    name, near.name != NULL ? rama_nearest_hint(&near, hint) : ";");
 }
 
 /* ---- helpers of the modes ------------------------------------------------------------------- */
@@ -123,6 +140,28 @@ int rama_emu_emulation_stream(struct rama_emu_emulation *m, struct rama_emu_scri
 	return rama_emu_run_stream(&stream, &m->opt, m->team, &m->books, e);
 }
 
+int rama_emu_emulation_aside(struct rama_emu_emulation *m, struct rama_emu_script *s,
+			     struct rama_err *e)
+{
+	struct rama_emu_stream stream = rama_emu_script_stream(s);
+	struct rama_emu_run_options opt = m->opt;
+	struct rama_emu_books books = { 0 };
+	int rc;
+
+	opt.record = false;
+	opt.rate = 0;
+	opt.tick = NULL;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->lines[i].step.unit != NULL)
+			s->lines[i].step.unit->unbooked = true;
+	rc = rama_emu_run_stream(&stream, &opt, m->team, &books, e);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->lines[i].step.unit != NULL)
+			s->lines[i].step.unit->unbooked = false;
+	rama_emu_books_fini(&books);
+	return rc;
+}
+
 int rama_emu_emulation_enter(struct rama_emu_emulation *m, bool leads, struct rama_err *e)
 {
 	int rc = leads ? rama_emu_own_enter(m->opt.own, true, e) : 0;
@@ -136,10 +175,14 @@ int rama_emu_emulation_enter(struct rama_emu_emulation *m, bool leads, struct ra
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-static const char *engine_name(const struct rama_emu_config *c)
+/* Who calls it as the paper does, under MPI, gets what the paper has. */
+static const char *engine_name(const struct rama_emu_config *c, const struct rama_emu_team *t)
 {
 	const char *api = rama_emu_config_text(c, RAMA_EMU_P_io_api);
 
+	if (!rama_emu_config_given(c, RAMA_EMU_P_engine) && api[0] == '\0' && t->group != NULL &&
+	    rama_emu_config_given(c, RAMA_EMU_P_subtype))
+		return "mpiio";
 	if (rama_emu_config_given(c, RAMA_EMU_P_engine) || api[0] == '\0')
 		return rama_emu_config_text(c, RAMA_EMU_P_engine);
 	return strcmp(api, "mpiio") == 0 ? "mpiio" : "posix";
@@ -157,13 +200,37 @@ static int no_engine(const struct rama_emu_team *t, const char *name, struct ram
 					? "engine %s needs MPI: start with mpirun"
 					: "engine %s: iorama was built without it for this MPI",
 				name);
+	if (strncmp(name, "uring", strlen("uring")) == 0) /* else it would have been found */
+		return rama_err_without(e, "io_uring (liburing)");
 	return rama_err_set(e, RAMA_EUSAGE, "no engine is called %s", name);
+}
+
+/* Chunks and what packs them are of HDF5, which packs in parallel only what all write together. */
+static int check_chunks(const struct rama_emu_emulation *m, struct rama_err *e)
+{
+	int64_t chunk = rama_emu_config_size(m->cfg, RAMA_EMU_P_chunk);
+	int64_t level = rama_emu_config_size(m->cfg, RAMA_EMU_P_compress);
+
+	if (chunk == 0 && level == 0)
+		return 0;
+	if (strcmp(m->opt.engine->name, "hdf5") != 0)
+		return rama_err_set(e, RAMA_EUSAGE, "chunk, compress: only engine hdf5 knows them");
+	if (chunk > UINT32_MAX)
+		return rama_err_set(e, RAMA_EUSAGE, "chunk: less than 4 GiB");
+	if (level > 9 || (level > 0 && chunk == 0))
+		return rama_err_set(e, RAMA_EUSAGE, "compress: from 1 to 9, with --chunk SIZE");
+	if (level > 0 && m->team->size > 1 && !m->opt.opt.collective)
+		return rama_err_set(e, RAMA_EUSAGE,
+				    "compress: HDF5 packs only what ranks write together: "
+				    "mpiio_type=collective");
+	return 0;
 }
 
 static int set_options(struct rama_emu_emulation *m, struct rama_err *e)
 {
 	const struct rama_emu_config *c = m->cfg;
-	const char *name = engine_name(c), *type = rama_emu_config_text(c, RAMA_EMU_P_mpiio_type);
+	const char *name = engine_name(c, m->team),
+		   *type = rama_emu_config_text(c, RAMA_EMU_P_mpiio_type);
 	const char *compute = rama_emu_config_text(c, RAMA_EMU_P_compute);
 	double time = rama_emu_config_number(c, RAMA_EMU_P_time);
 	int64_t depth = rama_emu_config_size(c, RAMA_EMU_P_depth), transfer;
@@ -179,10 +246,16 @@ static int set_options(struct rama_emu_emulation *m, struct rama_err *e)
 		.collective = strcmp(type, "collective") == 0,
 		.nonblocking = strcmp(type, "nonblocking") == 0,
 		.hints = rama_emu_config_text(c, RAMA_EMU_P_hints),
+		.chunk = rama_emu_config_size(c, RAMA_EMU_P_chunk),
+		.compress = (unsigned)rama_emu_config_size(c, RAMA_EMU_P_compress),
 		.size = -1,
 	};
 	m->opt.verify = rama_emu_config_flag(c, RAMA_EMU_P_verify);
-	m->opt.no_fill = rama_emu_config_flag(c, RAMA_EMU_P_no_fill);
+	m->opt.no_fill = rama_emu_config_flag(c, RAMA_EMU_P_no_fill) ||
+			 strcmp(rama_emu_config_text(c, RAMA_EMU_P_fill), "never") == 0;
+	m->opt.fill_once =
+		!m->opt.no_fill && strcmp(rama_emu_config_text(c, RAMA_EMU_P_fill), "once") == 0;
+	m->opt.rate = (double)rama_emu_config_size(c, RAMA_EMU_P_rate);
 	m->opt.cold = rama_emu_config_flag(c, RAMA_EMU_P_cold);
 	m->opt.seed = (uint64_t)rama_emu_config_size(c, RAMA_EMU_P_seed);
 	m->opt.timeout = rama_emu_config_number(c, RAMA_EMU_P_timeout);
@@ -195,12 +268,13 @@ static int set_options(struct rama_emu_emulation *m, struct rama_err *e)
 	m->request = transfer > 0 ? transfer : rama_emu_config_size(c, RAMA_EMU_P_block_size);
 	if (m->request < 1)
 		m->request = 1; /* files of no bytes: any size will do */
-	if (m->opt.verify && m->opt.no_fill)
+	if (m->opt.verify && (m->opt.no_fill || m->opt.fill_once))
 		return rama_err_set(e, RAMA_EUSAGE,
-				    "--verify needs data that --no-fill does not make");
+				    "--verify needs data that --no-fill and --fill "
+				    "once do not make");
 	if (strcmp(rama_emu_config_text(c, RAMA_EMU_P_type), "data") != 0)
 		return rama_err_set(e, RAMA_EUSAGE, "type: only data");
-	return 0;
+	return check_chunks(m, e);
 }
 
 /* ---- the result ----------------------------------------------------------------------------- */
@@ -220,6 +294,8 @@ static int pack(const struct rama_emu_emulation *m, struct rama_out *out)
 	rama_out_init(out, NULL, NULL);
 	rama_out_bytes(out, (const char *)&head, sizeof(head));
 	rama_out_bytes(out, (const char *)&b->rank, sizeof(b->rank));
+	rama_out_bytes(out, (const char *)&b->read, sizeof(b->read));
+	rama_out_bytes(out, (const char *)&b->write, sizeof(b->write));
 	rama_out_bytes(out, (const char *)b->task, b->n_tasks * sizeof(*b->task));
 	rama_out_bytes(out, (const char *)b->spans, b->n_spans * sizeof(*b->spans));
 	for (const struct rama_emu_file_book *f = m->files; f != NULL; f = f->next) {
@@ -296,12 +372,14 @@ static int unpack(struct rama_emu_result *r, uint32_t rank, const char *bytes, s
 {
 	struct packed head;
 	struct rama_emu_tally t;
+	struct rama_emu_latency l;
 	size_t fixed;
 
-	if (n < sizeof(head) + sizeof(t))
+	if (n < sizeof(head) + sizeof(t) + 2 * sizeof(l))
 		return RAMA_ECORRUPT;
 	memcpy(&head, bytes, sizeof(head));
-	fixed = sizeof(head) + sizeof(t) * (head.tasks + 1) + head.spans * sizeof(*r->spans);
+	fixed = sizeof(head) + sizeof(t) * (head.tasks + 1) + 2 * sizeof(l) +
+		head.spans * sizeof(*r->spans);
 	if (n < fixed)
 		return RAMA_ECORRUPT;
 	if (grow_result(r, head.tasks, head.spans) != 0)
@@ -310,6 +388,11 @@ static int unpack(struct rama_emu_result *r, uint32_t rank, const char *bytes, s
 	memcpy(&r->rank[rank], bytes, sizeof(t));
 	rama_emu_tally_add(&r->total, &r->rank[rank]);
 	bytes += sizeof(t);
+	memcpy(&l, bytes, sizeof(l));
+	rama_emu_latency_join(&r->read, &l);
+	memcpy(&l, bytes + sizeof(l), sizeof(l));
+	rama_emu_latency_join(&r->write, &l);
+	bytes += 2 * sizeof(l);
 	for (uint64_t i = 0; i < head.tasks; i++, bytes += sizeof(t)) {
 		memcpy(&t, bytes, sizeof(t));
 		rama_emu_tally_add(&r->task[i], &t);
@@ -384,21 +467,24 @@ static int check_flaws(const struct rama_emu_result *r, struct rama_err *e)
 			    rama_emu_flaw_name[r->total.flaws.first_kind]);
 }
 
-static int report(struct rama_emu_emulation *m, struct rama_out *out, double *seconds,
-		  struct rama_err *e)
+/* sample: all that is asked for */
+static int report(struct rama_emu_emulation *m, struct rama_out *out,
+		  struct rama_emu_repeat *sample, struct rama_err *e)
 {
 	struct rama_emu_result r;
 	int rc = result_gather(&r, m, e);
 
 	m->together = rc == 0;
 	if (rc == 0 && m->team->rank == 0) {
-		if (seconds != NULL)
-			*seconds = r.seconds;
+		if (m->samples != NULL)
+			rama_emu_result_repeat(&r, &m->samples->sample[m->samples->n++]);
+		if (sample != NULL)
+			rama_emu_result_repeat(&r, sample);
 		else if (rama_emu_config_flag(m->cfg, RAMA_EMU_P_json))
 			rama_emu_result_json(&r, m, out);
 		else
 			rama_emu_result_text(&r, m, out);
-		if (seconds == NULL)
+		if (sample == NULL)
 			rc = rama_emu_result_save(&r, m, e);
 		if (rc == 0)
 			rc = check_flaws(&r, e);
@@ -428,16 +514,16 @@ static void tick(void *ctx)
 }
 
 static int run(const struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_out *out,
-	       double *seconds, struct rama_err *e)
+	       struct rama_emu_repeat *sample, struct rama_emu_repeats *samples, struct rama_err *e)
 {
-	struct rama_emu_emulation m = { .cfg = cfg, .team = team, .out = out };
+	struct rama_emu_emulation m = { .cfg = cfg, .team = team, .out = out, .samples = samples };
 	const struct rama_emu_mode *mode = rama_emu_mode_find(cfg->mode);
 	int rc;
 
 	m.books.rank.flaws.first = -1;
 	rama_out_init(&m.notes, NULL, NULL);
 	rama_out_init(&m.remarks, NULL, NULL);
-	if (seconds == NULL && team->rank == 0 && cfg->progress != NULL) {
+	if (sample == NULL && team->rank == 0 && cfg->progress != NULL) {
 		m.progress = cfg->progress;
 		m.progress_ctx = cfg->progress_ctx;
 		m.opt.tick = tick;
@@ -445,15 +531,17 @@ static int run(const struct rama_emu_config *cfg, struct rama_emu_team *team, st
 	}
 	rc = mode != NULL ? set_options(&m, e)
 			  : rama_err_set(e, RAMA_EUSAGE, "no mode is called %s", cfg->mode);
-	if (rc == 0 && seconds == NULL && team->rank == 0)
+	if (rc == 0 && sample == NULL && team->rank == 0)
 		rc = rama_emu_result_check(&m, e);
 	if (rc == 0)
 		rc = rama_emu_own_new(&m.opt.own, team, e);
+	if (rc == 0 && rama_emu_config_flag(cfg, RAMA_EMU_P_overwrite))
+		rama_emu_own_overwrite(m.opt.own);
 	if (rc == 0 && mode != NULL)
 		rc = mode->run(&m, e);
 	if (rc == 0 && !m.told) {
-		rc = report(&m, out, seconds, e);
-	} else if (rc != 0 && seconds == NULL) {
+		rc = report(&m, out, sample, e);
+	} else if (rc != 0 && sample == NULL) {
 		rama_emu_team_abort(team, e);
 		rc = rama_emu_team_reason(team, e);
 	}
@@ -468,10 +556,63 @@ static int run(const struct rama_emu_config *cfg, struct rama_emu_team *team, st
 	return rc;
 }
 
-int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team, double *seconds,
-		  struct rama_err *e)
+int rama_emu_part_plan(const struct rama_emu_config *cfg, struct rama_emu_team *team,
+		       uint64_t *plan, struct rama_err *e)
 {
-	return run(cfg, team, NULL, seconds, e);
+	struct rama_emu_emulation m = { .cfg = cfg, .team = team, .only_plan = true };
+	const struct rama_emu_mode *mode = rama_emu_mode_find(cfg->mode);
+	int rc = 0;
+
+	*plan = 0;
+	rama_out_init(&m.notes, NULL, NULL);
+	rama_out_init(&m.remarks, NULL, NULL);
+	if (mode != NULL && mode->tells_plan) {
+		rc = set_options(&m, e);
+		if (rc == 0)
+			rc = mode->run(&m, e);
+		*plan = m.plan;
+	}
+	rama_out_fini(&m.notes);
+	rama_out_fini(&m.remarks);
+	rama_arena_fini(&m.arena);
+	return rc;
+}
+
+int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team,
+		  struct rama_emu_repeat *sample, struct rama_err *e)
+{
+	return run(cfg, team, NULL, sample, NULL, e);
+}
+
+#define REPEATS_MOST 10000
+
+/* All but the last run leave nothing but their sample. */
+static int run_again(const struct rama_emu_config *cfg, struct rama_emu_team *team,
+		     struct rama_out *out, struct rama_err *e)
+{
+	int64_t runs = rama_emu_config_size(cfg, RAMA_EMU_P_repeat);
+	struct rama_emu_repeats all = { 0 };
+	int rc = 0;
+
+	if (runs < 1 || runs > REPEATS_MOST)
+		rc = rama_err_set(e, RAMA_EUSAGE, "repeat: from 1 to %d", REPEATS_MOST);
+	else
+		all.sample = calloc((size_t)runs, sizeof(*all.sample));
+	if (rc == 0 && all.sample == NULL)
+		rc = rama_err_set(e, RAMA_EMEMORY, "no memory");
+	for (; rc == 0 && all.n + 1 < runs; all.n++) {
+		rc = rama_emu_part(cfg, team, &all.sample[all.n], e);
+		if (rc == 0)
+			rc = rama_emu_team_barrier(team, e);
+	}
+	if (rc != 0 && all.sample != NULL) {
+		rama_emu_team_abort(team, e);
+		rc = rama_emu_team_reason(team, e);
+	}
+	if (rc == 0)
+		rc = run(cfg, team, out, NULL, runs > 1 ? &all : NULL, e);
+	free(all.sample);
+	return rc;
 }
 
 /* ---- from a program ------------------------------------------------------------------------- */
@@ -531,7 +672,7 @@ int rama_emu_session_run(struct rama_emu_config *cfg, struct rama_emu_team *team
 
 	rama_out_init(&out, NULL, NULL);
 	watch(cfg, team, &line);
-	rc = run(cfg, team, &out, NULL, e);
+	rc = run_again(cfg, team, &out, e);
 	if (line.drawn)
 		dprintf(STDERR_FILENO, "\r\033[K");
 	/* also after an error: what there is of a result says more than none */

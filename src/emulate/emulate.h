@@ -26,6 +26,21 @@ struct rama_emu_task_run {
 	uint32_t first_rank, ranks;
 };
 
+/* one of several runs of the same, on rank 0 */
+enum {
+	RAMA_EMU_REPEAT_SECONDS,
+	RAMA_EMU_REPEAT_READ,
+	RAMA_EMU_REPEAT_WRITE,
+	RAMA_EMU_REPEAT_VALUES
+};
+struct rama_emu_repeat {
+	double value[RAMA_EMU_REPEAT_VALUES]; /* how long it took, and bytes per second of I/O */
+};
+struct rama_emu_repeats {
+	struct rama_emu_repeat *sample;
+	uint32_t n; /* the last one is that of the run that is told */
+};
+
 struct rama_emu_emulation {
 	const struct rama_emu_config *cfg;
 	struct rama_emu_team *team;
@@ -53,17 +68,26 @@ struct rama_emu_emulation {
 	struct rama_out *out;		  /* where the result goes */
 	bool together; /* books of all have come together: no rank makes or removes anything */
 	bool told;     /* the mode has written it itself, on rank 0 */
+	struct rama_emu_repeats
+		*samples; /* of all runs of the same; NULL: there is only this one */
+	/* Only what would be done is asked for: modes that know it give it a number, the same for
+	 * what is the same, and do nothing. */
+	bool only_plan;
+	uint64_t plan;
 };
 
 /* a mode: a row of emulate.c */
 struct rama_emu_mode {
 	const char *name, *doc;
 	bool needs_args; /* words after the mode */
+	bool tells_plan;
 	int (*run)(struct rama_emu_emulation *m, struct rama_err *e);
 };
 extern const struct rama_emu_mode rama_emu_modes[];
 extern const unsigned rama_emu_n_modes;
 const struct rama_emu_mode *rama_emu_mode_find(const char *name);
+/* RAMA_EUSAGE, with the mode that may have been meant */
+int rama_emu_mode_unknown(const char *name, struct rama_err *e);
 
 /* helpers of the modes */
 /* a path in the run's directory (or a tier's); names from files are made safe: no way out of the
@@ -76,6 +100,9 @@ struct rama_emu_unit *rama_emu_emulation_unit(struct rama_emu_emulation *m, cons
 					      struct rama_err *e);
 int rama_emu_emulation_stream(struct rama_emu_emulation *m, struct rama_emu_script *s,
 			      struct rama_err *e);
+/* the same outside of all measurements: what is there before the clock starts */
+int rama_emu_emulation_aside(struct rama_emu_emulation *m, struct rama_emu_script *s,
+			     struct rama_err *e);
 /* All ranks, when each has looked whether what it will make is free to be made (own.h): from
  * here on files are made. `leads`: one process for each directory. */
 int rama_emu_emulation_enter(struct rama_emu_emulation *m, bool leads, struct rama_err *e);
@@ -84,6 +111,7 @@ int rama_emu_emulation_enter(struct rama_emu_emulation *m, bool leads, struct ra
 struct rama_emu_result {
 	double seconds; /* from the first operation to the last, all ranks */
 	struct rama_emu_tally total;
+	struct rama_emu_latency read, write; /* requests of all ranks */
 	struct rama_emu_tally *rank;
 	struct rama_emu_tally *task;
 	struct rama_emu_file_book *file; /* next is not used */
@@ -99,9 +127,12 @@ struct rama_emu_result {
  * not at all; how far it is is shown if standard error is a terminal. */
 int rama_emu_session_run(struct rama_emu_config *cfg, struct rama_emu_team *team,
 			 struct rama_err *e);
-/* The same without abort and result: for modes that run others. *seconds is set on rank 0. */
-int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team, double *seconds,
-		  struct rama_err *e);
+/* The same without abort and result: for modes that run others. *sample is set on rank 0. */
+int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team,
+		  struct rama_emu_repeat *sample, struct rama_err *e);
+/* What it would do, as a number; 0: the mode does not tell. All ranks get the same. */
+int rama_emu_part_plan(const struct rama_emu_config *cfg, struct rama_emu_team *team,
+		       uint64_t *plan, struct rama_err *e);
 
 /* output.c */
 void rama_emu_result_text(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
@@ -122,6 +153,7 @@ int rama_emu_mode_dag(struct rama_emu_emulation *m, struct rama_err *e);
 int rama_emu_mode_pc(struct rama_emu_emulation *m, struct rama_err *e);
 int rama_emu_mode_cr(struct rama_emu_emulation *m, struct rama_err *e);
 int rama_emu_mode_dl(struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_mode_md(struct rama_emu_emulation *m, struct rama_err *e);
 int rama_emu_mode_replay(struct rama_emu_emulation *m, struct rama_err *e);
 int rama_emu_mode_graph(struct rama_emu_emulation *m, struct rama_err *e);
 int rama_emu_mode_try(struct rama_emu_emulation *m, struct rama_err *e);

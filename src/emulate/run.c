@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/human.h"
 #include "emulate/own/own.h"
 #include "emulate/work.h"
 
@@ -36,11 +37,15 @@ struct runner {
 	struct slot **slots; /* pointers: engines hold on to them while the array grows */
 	unsigned n_slots;
 	struct rama_emu_unit *open; /* all that are open, by next_open */
+	unsigned flying[2];	    /* requests under way: writes, reads */
+	double since[2];	    /* when the first of them began */
 	uint32_t task;		    /* that is running */
 	uint32_t iteration;
 	double began;  /* of it */
 	double looked; /* last time */
 	struct rama_err *e;
+	double began_moving; /* for --rate: when, and how much since */
+	uint64_t moved;
 };
 
 /* ---- books ---------------------------------------------------------------------------------- */
@@ -87,6 +92,10 @@ static void book_into(struct rama_emu_tally *t, enum rama_emu_do what, double st
 		t->opens++;
 		t->open_time += seconds;
 		break;
+	case RAMA_EMU_DO_META:
+		t->metas++;
+		t->open_time += seconds;
+		break;
 	case RAMA_EMU_DO_CLOSE:
 		t->open_time += seconds;
 		break;
@@ -111,6 +120,11 @@ static void book_into(struct rama_emu_tally *t, enum rama_emu_do what, double st
 	t->last = end > t->last ? end : t->last;
 }
 
+static struct rama_emu_tally *tally_of(const struct rama_emu_unit *u)
+{
+	return u->unbooked ? NULL : u->tally;
+}
+
 /* Adds what one step took to the books of the rank, of the task and of the file. */
 static void book(struct runner *r, const struct rama_emu_step *s, double start, double end)
 {
@@ -118,7 +132,7 @@ static void book(struct runner *r, const struct rama_emu_step *s, double start, 
 
 	book_into(&r->books->rank, s->what, from, to);
 	book_into(&r->books->task[r->task], s->what, from, to);
-	if (s->unit != NULL && s->unit->tally != NULL)
+	if (s->unit != NULL && tally_of(s->unit) != NULL)
 		book_into(s->unit->tally, s->what, from, to);
 	span(r, s->what, start, end, 0);
 }
@@ -157,7 +171,7 @@ static void check_move(struct runner *r, const struct slot *s)
 		return;
 	rama_emu_tally_add(&r->books->rank, &t);
 	rama_emu_tally_add(&r->books->task[r->task], &t);
-	if (s->unit->tally != NULL)
+	if (tally_of(s->unit) != NULL)
 		rama_emu_tally_add(s->unit->tally, &t);
 }
 
@@ -166,8 +180,14 @@ static void finish_at(struct runner *r, struct slot *s, double start, double end
 	double offset = r->team->clock_offset;
 
 	book_move(&r->books->rank, s, start + offset, end + offset);
+	/* requests that overlap take the time of one */
+	if (--r->flying[s->read] == 0)
+		*(s->read ? &r->books->rank.read_busy : &r->books->rank.write_busy) +=
+			end - r->since[s->read];
+	if (s->length > 0)
+		rama_emu_latency_add(s->read ? &r->books->read : &r->books->write, end - start);
 	book_move(&r->books->task[r->task], s, start + offset, end + offset);
-	if (s->unit->tally != NULL)
+	if (tally_of(s->unit) != NULL)
 		book_move(s->unit->tally, s, start + offset, end + offset);
 	if (r->opt->record)
 		span(r, s->read ? RAMA_EMU_DO_READ : RAMA_EMU_DO_WRITE, start, end,
@@ -238,12 +258,31 @@ static struct slot *free_slot(struct runner *r, size_t n)
 		free(s->buf);
 		s->buf = new_buffer(room);
 		s->room = s->buf != NULL ? room : 0;
+		if (s->buf != NULL && r->opt->fill_once)
+			rama_emu_pattern_fill(&(struct rama_emu_pattern){ r->opt->seed, 0, 0 },
+					      s->buf, room, 0);
 	}
 	if (s == NULL || s->buf == NULL) {
 		rama_err_set(r->e, RAMA_EMEMORY, "no memory for a request of %zu bytes", n);
 		return NULL;
 	}
 	return s;
+}
+
+static int compute(const struct runner *r, double seconds, int64_t cores);
+
+/* Not before all that was moved so far would have been moved at the rate that is asked for. */
+static int hold_back(struct runner *r, int64_t length)
+{
+	double due;
+
+	if (r->opt->rate <= 0)
+		return 0;
+	if (r->began_moving == 0)
+		r->began_moving = rama_now();
+	due = r->began_moving + (double)r->moved / r->opt->rate;
+	r->moved += (uint64_t)length;
+	return due > rama_now() ? compute(r, due - rama_now(), 1) : 0;
 }
 
 static int move(struct runner *r, const struct rama_emu_step *step)
@@ -255,6 +294,8 @@ static int move(struct runner *r, const struct rama_emu_step *step)
 	double start;
 	int rc = reap(r, u, depth - 1);
 
+	if (rc == 0)
+		rc = hold_back(r, step->length);
 	if (rc != 0)
 		return rc;
 	s = free_slot(r, (size_t)step->length);
@@ -264,7 +305,7 @@ static int move(struct runner *r, const struct rama_emu_step *step)
 	s->offset = step->offset;
 	s->length = step->length;
 	s->read = step->what == RAMA_EMU_DO_READ;
-	if (!s->read && !r->opt->no_fill)
+	if (!s->read && !r->opt->no_fill && !r->opt->fill_once)
 		rama_emu_pattern_fill(&u->pattern, s->buf, (size_t)s->length, s->offset);
 	start = rama_now();
 	if (start - r->looked > LOOK_EVERY) {
@@ -276,12 +317,20 @@ static int move(struct runner *r, const struct rama_emu_step *step)
 			r->opt->tick(r->opt->tick_ctx);
 	}
 	s->busy = g->reap != NULL;
+	if (r->flying[s->read]++ == 0)
+		r->since[s->read] = start;
 	rc = g->move(u->handle,
-		     (struct rama_emu_request){ s->buf, (size_t)s->length, s->offset, !s->read, s },
+		     (struct rama_emu_request){ .buf = s->buf,
+						.n = (size_t)s->length,
+						.off = s->offset,
+						.write = !s->read,
+						.tag = s,
+						.alone = step->alone },
 		     r->e);
 	if (rc == 0 && g->reap == NULL)
 		finish_at(r, s, start, rama_now());
-	return rc;
+	/* one at a time: what comes between this one and the next is not its own */
+	return rc == 0 && depth == 1 ? reap(r, u, 0) : rc;
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -396,6 +445,19 @@ static int publish(struct runner *r, struct rama_emu_unit *u)
 	return rama_emu_own_publish(r->opt->own, part, u->path, r->e);
 }
 
+/* "it has 8.0 KiB of 9.5 MiB" */
+static const char *how_much(const char *path, int64_t size, char to[80])
+{
+	char have[RAMA_HUMAN], want[RAMA_HUMAN];
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return "it is not there";
+	snprintf(to, 80, "it has %s of %s", rama_human_bytes(have, (double)st.st_size),
+		 rama_human_bytes(want, (double)size));
+	return to;
+}
+
 static int wait_for(struct runner *r, const struct rama_emu_step *step)
 {
 	struct rama_emu_unit *u = step->unit;
@@ -414,9 +476,10 @@ static int wait_for(struct runner *r, const struct rama_emu_step *step)
 	} while (rc == 0 && left > 0);
 	if (rc == 0 && step->strict)
 		return rama_err_set(r->e, RAMA_EMISSING,
-				    "%s: not complete after %.3g s; %s%s should have written it",
-				    u->path, limit, u->producer != NULL ? "" : "another program",
-				    u->producer != NULL ? u->producer : "");
+				    "%s: not complete after %.3g s; %s should have written it (%s)",
+				    u->path, limit,
+				    u->producer != NULL ? u->producer : "another program",
+				    how_much(u->path, u->size, (char[80]){ 0 }));
 	return rc < 0 ? rc : 0;
 }
 
@@ -500,6 +563,7 @@ static int act(struct runner *r, struct rama_emu_step *s)
 	case RAMA_EMU_DO_KILL:
 		return raise(SIGKILL);
 	case RAMA_EMU_DO_CALL:
+	case RAMA_EMU_DO_META:
 		return s->call(s->ctx, s, r->e);
 	default:
 		return 0;

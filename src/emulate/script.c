@@ -7,6 +7,20 @@
 
 #include "base/grow.h"
 
+#define DRAWS 16 /* for one request that must fit */
+
+/* ---- lots ----------------------------------------------------------------------------------- */
+
+/* from 0 to 1; the same numbers, the same lot */
+static double lot(uint64_t seed, uint64_t a, uint64_t b)
+{
+	uint64_t x = seed + 0x9e3779b97f4a7c15u * (a + 1) + 0xd1b54a32d192ed03u * (b + 1);
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return (double)((x ^ x >> 31) >> 11) / 9007199254740992.0;
+}
+
 /* ---- walks ---------------------------------------------------------------------------------- */
 
 /* all * part / parts, without a product that overflows */
@@ -38,7 +52,7 @@ void rama_emu_walk_start(struct rama_emu_walk *w)
 	w->calls = w->limit > 0 && w->limit < w->calls ? w->limit : w->calls;
 	for (w->mask = 1; w->mask < w->count;)
 		w->mask *= 2;
-	w->at = 0;
+	w->at = w->drawn = w->cells = 0;
 }
 
 /* A number below count for each number below count, no two alike: a mixing that can be undone,
@@ -60,11 +74,65 @@ static uint64_t shuffled(const struct rama_emu_walk *w, uint64_t i)
 	return i;
 }
 
+/* What does not fit into the rest of a cell is drawn again; where nothing does, the rest is one. */
+static int64_t drawn_size(const struct rama_emu_walk *w, const struct rama_emu_cell *c)
+{
+	const struct rama_emu_split *p = w->split;
+	int64_t left = w->request - c->done;
+
+	for (uint32_t again = 0; again < DRAWS; again++) {
+		double x = lot(w->seed, c->at, (uint64_t)c->drawn * DRAWS + again);
+		unsigned i = 0;
+
+		while (i + 1 < p->n && x >= p->below[i])
+			i++;
+		if (p->size[i] <= left)
+			return p->size[i];
+	}
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->size[i] <= left)
+			return p->size[i];
+	return left;
+}
+
+/* One request of a cell. What is drawn depends on numbers alone that are the same for all parts,
+ * so that all have as many calls; those behind the end of a part are empty. */
+static bool split_next(struct rama_emu_walk *w, int64_t *offset, int64_t *length)
+{
+	uint32_t most = w->order == RAMA_EMU_RANDOM ? RAMA_EMU_CELLS : 1;
+	struct rama_emu_cell *c;
+	int64_t n, at;
+	uint64_t i;
+
+	do {
+		for (; w->cells < most && w->at < w->calls; w->at++)
+			w->cell[w->cells++] = (struct rama_emu_cell){ .at = w->at };
+		if (w->cells == 0)
+			return false;
+		c = &w->cell[(uint32_t)(lot(w->seed, ~w->drawn++, 0) * w->cells)];
+		n = drawn_size(w, c);
+		i = w->order == RAMA_EMU_RANDOM && c->at < w->count ? shuffled(w, c->at) : c->at;
+		at = (int64_t)((w->first + i * w->step) * (uint64_t)w->request) + c->done;
+		if (c->at >= w->count || at >= w->size)
+			at = *length = 0;
+		else
+			*length = w->size - at < n ? w->size - at : n;
+		*offset = w->from + at;
+		c->done += n;
+		c->drawn++;
+		if (c->done >= w->request)
+			*c = w->cell[--w->cells];
+	} while (*length == 0 && !w->even);
+	return true;
+}
+
 bool rama_emu_walk_next(struct rama_emu_walk *w, int64_t *offset, int64_t *length)
 {
 	uint64_t i;
 	int64_t at;
 
+	if (w->split != NULL)
+		return split_next(w, offset, length);
 	if (w->at >= w->calls)
 		return false;
 	if (w->at >= w->count) {
@@ -158,6 +226,14 @@ void rama_emu_script_move(struct rama_emu_script *s, enum rama_emu_do what,
 	rama_emu_walk_start(&l->walk);
 }
 
+void rama_emu_script_mix(struct rama_emu_script *s, double reads, struct rama_emu_limit *limit)
+{
+	if (s->error != 0)
+		return;
+	s->lines[s->n - 1].reads = reads;
+	s->lines[s->n - 1].limit = limit;
+}
+
 void rama_emu_script_compute(struct rama_emu_script *s, double seconds, double cores)
 {
 	struct rama_emu_step *step;
@@ -178,6 +254,35 @@ void rama_emu_script_begin(struct rama_emu_script *s, uint32_t task, uint32_t it
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
+
+/* the next request of a walk, or what comes between two; 0: that was the last one */
+static int next_request(struct rama_emu_script *s, struct rama_emu_line *l,
+			struct rama_emu_step *step)
+{
+	struct rama_emu_limit *limit = l->limit;
+
+	if (s->between) {
+		s->between = false;
+		step->what = RAMA_EMU_DO_SYNC;
+		return 1;
+	}
+	if (limit != NULL && !limit->over && rama_emu_limit_over(limit) && limit->wear_out) {
+		*step = (struct rama_emu_step){ .what = RAMA_EMU_DO_CALL,
+						.call = rama_emu_limit_agree,
+						.ctx = limit };
+		return 1;
+	}
+	if (limit != NULL && limit->over && !rama_emu_limit_goes_on(limit))
+		return 0;
+	if (!rama_emu_walk_next(&l->walk, &step->offset, &step->length))
+		return 0;
+	if (l->reads > 0 && lot(l->walk.seed ^ 0x5851f42d4c957f2du, l->mixed++, 1) < l->reads)
+		step->what = RAMA_EMU_DO_READ;
+	if (limit != NULL)
+		limit->done++;
+	s->between = l->sync && step->what == RAMA_EMU_DO_WRITE;
+	return 1;
+}
 
 static int next(struct rama_emu_stream *me, struct rama_emu_step *step, struct rama_err *e)
 {
@@ -201,15 +306,8 @@ static int next(struct rama_emu_stream *me, struct rama_emu_step *step, struct r
 			s->at++;
 			return 1;
 		}
-		if (s->between) {
-			s->between = false;
-			step->what = RAMA_EMU_DO_SYNC;
+		if (next_request(s, l, step) > 0)
 			return 1;
-		}
-		if (rama_emu_walk_next(&l->walk, &step->offset, &step->length)) {
-			s->between = l->sync;
-			return 1;
-		}
 		s->at++;
 	}
 }

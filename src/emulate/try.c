@@ -21,7 +21,7 @@
 #define LEAST_EFFECT 0.02
 #define EXACT_MOST 30 /* rounds; with more the normal distribution is as good */
 
-static const char *const verdict_name[] = { "cannot tell", "better", "worse" };
+const char *const rama_emu_verdict_name[] = { "cannot tell", "better", "worse" };
 
 static int by_value(const void *a, const void *b)
 {
@@ -113,9 +113,10 @@ int rama_emu_compare(struct rama_emu_comparison *c, double *a, double *b, unsign
 
 /* parameters that do not change what is done, or belong to the whole of the job */
 static const enum rama_emu_param fixed[] = {
-	RAMA_EMU_P_set,	    RAMA_EMU_P_rounds,	 RAMA_EMU_P_ranks,	 RAMA_EMU_P_json,
-	RAMA_EMU_P_svg,	    RAMA_EMU_P_output,	 RAMA_EMU_P_quiet,	 RAMA_EMU_P_type,
-	RAMA_EMU_P_subtype, RAMA_EMU_P_profiler, RAMA_EMU_P_config_file, RAMA_EMU_P_profile_out
+	RAMA_EMU_P_set,		RAMA_EMU_P_rounds,  RAMA_EMU_P_ranks,	 RAMA_EMU_P_json,
+	RAMA_EMU_P_repeat,	RAMA_EMU_P_svg,	    RAMA_EMU_P_output,	 RAMA_EMU_P_quiet,
+	RAMA_EMU_P_type,	RAMA_EMU_P_subtype, RAMA_EMU_P_profiler, RAMA_EMU_P_config_file,
+	RAMA_EMU_P_profile_out, RAMA_EMU_P_store
 };
 
 static bool is_fixed(int p)
@@ -245,6 +246,79 @@ static int change_all(struct rama_emu_config *c, const struct rama_emu_config *f
 	return rc == 0 && text[0] != '\0' ? change(c, text, e) : rc;
 }
 
+/* ---- is anything changed? ------------------------------------------------------------------- */
+
+/* parameters that only some engines look at */
+static const struct {
+	enum rama_emu_param p;
+	const char *engines; /* with a blank around each */
+} for_engines[] = {
+	{ RAMA_EMU_P_depth, " uring uring-direct mpiio " },
+	{ RAMA_EMU_P_vector, " vector " },
+	{ RAMA_EMU_P_hints, " mpiio hdf5 pnetcdf " },
+	{ RAMA_EMU_P_mpiio_type, " mpiio hdf5 pnetcdf " },
+};
+
+static bool is_same(const struct rama_emu_config *a, const struct rama_emu_config *b,
+		    enum rama_emu_param p)
+{
+	switch (rama_emu_param_info[p].kind) {
+	case RAMA_EMU_KIND_FLAG:
+		return rama_emu_config_flag(a, p) == rama_emu_config_flag(b, p);
+	case RAMA_EMU_KIND_SIZE:
+	case RAMA_EMU_KIND_COUNT:
+		return rama_emu_config_size(a, p) == rama_emu_config_size(b, p);
+	case RAMA_EMU_KIND_SECONDS:
+	case RAMA_EMU_KIND_RATIO:
+		return rama_emu_config_number(a, p) == rama_emu_config_number(b, p);
+	default:
+		return strcmp(rama_emu_config_text(a, p), rama_emu_config_text(b, p)) == 0;
+	}
+}
+
+static const char *engine_of(const struct rama_emu_config *c)
+{
+	const char *api = rama_emu_config_text(c, RAMA_EMU_P_io_api);
+
+	return rama_emu_config_given(c, RAMA_EMU_P_engine) || api[0] == '\0'
+		       ? rama_emu_config_text(c, RAMA_EMU_P_engine)
+	       : strcmp(api, "mpiio") == 0 ? "mpiio"
+					   : "posix";
+}
+
+static bool is_used(const struct rama_emu_config *c, enum rama_emu_param p)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), " %.60s ", engine_of(c));
+	for (size_t i = 0; i < sizeof(for_engines) / sizeof(for_engines[0]); i++)
+		if (for_engines[i].p == p && strstr(for_engines[i].engines, name) == NULL)
+			return false;
+	return true;
+}
+
+/* Of a log it is known what both ways do; else a parameter must differ that counts. */
+static int check_change(const struct rama_emu_config *way, struct rama_emu_team *team,
+			const char *set, struct rama_err *e)
+{
+	uint64_t plan[2] = { 0, 0 };
+	bool differs = false;
+	int rc = 0;
+
+	for (int i = 0; rc == 0 && i < 2; i++)
+		rc = rama_emu_part_plan(&way[i], team, &plan[i], e);
+	if (rc != 0)
+		return rc;
+	for (int p = 0; p < RAMA_EMU_PARAMS; p++)
+		differs |= way[1].place[p] != NULL && strcmp(way[1].place[p], PLACE) == 0 &&
+			   !is_same(&way[0], &way[1], (enum rama_emu_param)p) &&
+			   is_used(&way[1], (enum rama_emu_param)p);
+	if (plan[0] != 0 ? plan[0] != plan[1] : differs)
+		return 0;
+	return rama_err_set(e, RAMA_EUSAGE,
+			    "set: %.200s changes nothing: both runs would do the same", set);
+}
+
 /* ---- rounds --------------------------------------------------------------------------------- */
 
 struct trial {
@@ -257,10 +331,11 @@ struct trial {
 
 static int run_way(struct trial *t, int which, double *seconds, struct rama_err *e)
 {
+	struct rama_emu_repeat sample = { 0 };
 	int rc;
 
-	*seconds = 0;
-	rc = rama_emu_part(&t->way[which], t->m->team, seconds, e);
+	rc = rama_emu_part(&t->way[which], t->m->team, &sample, e);
+	*seconds = sample.value[RAMA_EMU_REPEAT_SECONDS];
 	if (rc == 0)
 		rc = rama_emu_team_barrier(t->m->team, e);
 	if (rc == 0 && t->m->team->rank == 0 && *seconds <= 0)
@@ -325,7 +400,7 @@ static void put_json(const struct trial *t, const struct rama_emu_comparison *c)
 	rama_json_key_f64(&j, "low", c->low);
 	rama_json_key_f64(&j, "high", c->high);
 	rama_json_key_f64(&j, "confidence", c->confidence);
-	rama_json_key_string(&j, "verdict", verdict_name[c->verdict]);
+	rama_json_key_string(&j, "verdict", rama_emu_verdict_name[c->verdict]);
 	rama_json_close(&j, '}');
 	rama_out_char(t->m->out, '\n');
 }
@@ -347,7 +422,7 @@ static void put_text(const struct trial *t, const struct rama_emu_comparison *c)
 	rama_out_fmt(out,
 		     "  %-8s %.3g times as long, between %.3g and %.3g with %.1f %% confidence\n",
 		     "ratio", c->ratio, c->low, c->high, 100 * c->confidence);
-	rama_out_fmt(out, "  %-8s %s", "verdict", verdict_name[c->verdict]);
+	rama_out_fmt(out, "  %-8s %s", "verdict", rama_emu_verdict_name[c->verdict]);
 	if (c->verdict == RAMA_EMU_BETTER)
 		rama_out_fmt(out, ": %s as fast\n", rama_human_ratio(a, 1 / c->ratio));
 	else if (c->verdict == RAMA_EMU_WORSE)
@@ -371,6 +446,9 @@ static int tell(struct trial *t, struct rama_err *e)
 		put_json(t, &c);
 	else
 		put_text(t, &c);
+	if (t->m->cfg->tried != NULL)
+		t->m->cfg->tried(t->m->cfg->tried_ctx,
+				 &(struct rama_emu_tried){ c, t->m->team->size, t->rounds });
 	return 0;
 }
 
@@ -408,6 +486,8 @@ int rama_emu_mode_try(struct rama_emu_emulation *m, struct rama_err *e)
 	}
 	if (rc == 0)
 		rc = change_all(&t.way[1], m->cfg, e);
+	if (rc == 0)
+		rc = check_change(t.way, m->team, rama_emu_config_text(m->cfg, RAMA_EMU_P_set), e);
 	if (rc == 0)
 		rc = run_rounds(&t, e);
 	if (rc == 0 && m->team->rank == 0)

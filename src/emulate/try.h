@@ -3,6 +3,8 @@
 #ifndef RAMA_EMULATE_TRY_H
 #define RAMA_EMULATE_TRY_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 
 #define RAMA_EMU_TRY_LEAST 5 /* rounds */
@@ -17,6 +19,13 @@ struct rama_emu_comparison {
 	double confidence; /* at least 0.95 */
 	enum rama_emu_verdict verdict;
 };
+
+/* all that a trial shows */
+struct rama_emu_tried {
+	struct rama_emu_comparison c;
+	int64_t ranks, rounds;
+};
+extern const char *const rama_emu_verdict_name[];
 
 /* Two samples of n times each (which are sorted here), all above 0. Nothing is assumed of how
  * they are spread: the interval is that of Mann and Whitney's test, for the logarithm of the

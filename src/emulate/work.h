@@ -27,6 +27,7 @@ enum rama_emu_do {
 	RAMA_EMU_DO_END,
 	RAMA_EMU_DO_KILL, /* SIGKILL to this process: a real crash */
 	RAMA_EMU_DO_CALL, /* what only the mode knows: call(ctx) */
+	RAMA_EMU_DO_META, /* the same, done to files: stat, unlink */
 };
 
 /* a data unit in a file */
@@ -41,6 +42,7 @@ struct rama_emu_unit {
 	bool in_place;
 	const char *producer;		/* for messages: who should make it, or NULL */
 	struct rama_emu_tally *tally;	/* what was done with it, or NULL */
+	bool unbooked;			/* for now its tally stays as it is */
 	struct rama_emu_handle *handle; /* the runner's while it is open, else NULL */
 	struct rama_emu_unit *next_open;
 };
@@ -54,6 +56,7 @@ struct rama_emu_step {
 	int64_t offset, length;
 	double seconds;
 	bool strict; /* of a wait: without the file there is no going on */
+	bool alone;  /* a request that only this rank of the file's group makes */
 	int (*call)(void *ctx, struct rama_emu_step *s, struct rama_err *e);
 	void *ctx;
 };
@@ -76,6 +79,8 @@ struct rama_emu_run_options {
 	bool spin;	/* compute by computing, not by sleeping */
 	/* buffers keep what they hold: for measuring alone; nothing can be verified */
 	bool no_fill;
+	bool fill_once;		 /* they are filled when they are new, and keep that */
+	double rate;		 /* bytes per second of this rank at most; 0: as fast as it goes */
 	bool record;		 /* keep spans for the Gantt chart */
 	void (*tick)(void *ctx); /* called now and then while data are moved, or NULL */
 	void *tick_ctx;
@@ -83,9 +88,11 @@ struct rama_emu_run_options {
 
 /* what was measured, of one rank; merged on rank 0 */
 struct rama_emu_tally {
-	uint64_t reads, writes, opens, syncs, waits;
+	uint64_t reads, writes, opens, syncs, waits, metas;
 	uint64_t bytes_read, bytes_written;
 	double read_time, write_time, open_time, sync_time, wait_time, compute_time;
+	/* of a rank: time in which requests were under way, however many at once */
+	double read_busy, write_busy;
 	double first, last;	    /* on rank 0's clock */
 	double max_read, max_write; /* longest single one */
 	struct rama_emu_check_result flaws;
@@ -98,9 +105,20 @@ struct rama_emu_span { /* for charts */
 	uint64_t bytes;
 };
 
+/* latency.c */
+#define RAMA_EMU_LATENCY_BINS 272
+struct rama_emu_latency {
+	uint64_t n[RAMA_EMU_LATENCY_BINS];
+};
+void rama_emu_latency_add(struct rama_emu_latency *l, double seconds);
+void rama_emu_latency_join(struct rama_emu_latency *to, const struct rama_emu_latency *x);
+/* share 0.5: the median; within 5 % of it */
+double rama_emu_latency_at(const struct rama_emu_latency *l, double share);
+
 struct rama_emu_books {
-	struct rama_emu_tally rank;  /* of this rank */
-	struct rama_emu_tally *task; /* by task index, n_tasks */
+	struct rama_emu_tally rank;	     /* of this rank */
+	struct rama_emu_latency read, write; /* requests of this rank */
+	struct rama_emu_tally *task;	     /* by task index, n_tasks */
 	uint32_t n_tasks;
 	struct rama_emu_span *spans;
 	size_t n_spans, room_spans;

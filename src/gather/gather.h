@@ -16,6 +16,7 @@ struct rama_gather_process {
 	int64_t images;
 	int64_t ended; /* PROCESS_ENDED */
 #define RAMA_GATHER_ENDED_QUIET 4
+#define RAMA_GATHER_ENDED_STOPPED 5
 	bool incomplete;  /* set RAMA_LOG_PARTIAL_END: the process did not end by itself */
 	const char *note; /* "key=value\n" lines for the metadata, or NULL */
 };
@@ -28,6 +29,11 @@ void rama_gather_unseen(struct rama_log_unseen_sum *to, const struct rama_seg_st
 int rama_gather_one(struct rama_seg *s, const struct rama_gather_process *p,
 		    struct rama_log_writer *w, uint64_t *partial, struct rama_err *e);
 
+struct rama_gather_served {
+	const char *log; /* its path */
+	uint64_t calls;	 /* of it that are the job's: set by rama_gather_job() */
+};
+
 struct rama_gather_options {
 	bool reduce;	     /* files of every rank become one record */
 	bool incomplete;     /* mark the log: some process is missing or did not end */
@@ -39,6 +45,10 @@ struct rama_gather_options {
 	/* logs that ranks of the job have made themselves, to be joined with the segments */
 	const char *const *logs;
 	size_t n_logs;
+	/* logs of FUSE daemons and file servers: what they did for the job's threads becomes part
+	 * of its calls */
+	struct rama_gather_served *served;
+	size_t n_served;
 	void (*progress)(void *ctx, size_t done, size_t of);
 	void *ctx;
 	/* told what could not be read, one line each */
@@ -50,6 +60,7 @@ struct rama_gather_result {
 	uint64_t partial;
 	size_t unreadable; /* segments that gave nothing */
 	size_t unfinished; /* processes that did not end by themselves */
+	size_t followed;   /* programs that another process wrote the segments of */
 	size_t quiet;	   /* processes that confined themselves: nothing was recorded after that */
 	uint64_t lost, missed, folded;
 };

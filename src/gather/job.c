@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "gather/job_parts.h"
+#include "gather/images.h"
 #include "gather/pack.h"
-#include "gather/parts.h"
+#include "gather/one.h"
 #include "logfile/merge.h"
 
 static int no_memory(struct rama_gather_work *k)
@@ -59,6 +59,7 @@ static void see_end(struct rama_gather_work *k, struct rama_gather_image *im)
 {
 	uint32_t phase = k->seg.state.phase;
 
+	k->left_out += rama_gather_left_out(&k->seg);
 	if (phase == RAMA_SEG_DONE)
 		im->ended = 1;
 	else if (phase == RAMA_SEG_REPLACED)
@@ -101,6 +102,7 @@ static void see_segment(struct rama_gather_work *k, const char *path)
 	see_end(k, im);
 	rama_gather_unseen(&k->unseen, &k->seg.state);
 	k->result->quiet += im->quiet;
+	k->result->followed += (id->flags & RAMA_SEG_FOLLOWED) != 0;
 	rama_gather_file_close(&f);
 	k->n++;
 }
@@ -162,9 +164,10 @@ static bool move_temp(struct rama_gather_work *k, uint64_t end)
 	return ok;
 }
 
-static int write_temp(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
+int rama_gather_temp_write(void *image, uint64_t off, const void *bytes, size_t n,
+			   struct rama_err *e)
 {
-	struct rama_gather_image *im = ctx;
+	struct rama_gather_image *im = image;
 	struct rama_newfile f = { .fd = im->work->temp };
 	int rc = rama_newfile_write(&f, im->off + off, bytes, n, e);
 
@@ -178,9 +181,9 @@ static int write_temp(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 	return rc;
 }
 
-static int read_temp(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err *e)
+int rama_gather_temp_read(void *image, uint64_t off, void *buf, size_t n, struct rama_err *e)
 {
-	const struct rama_gather_image *im = ctx;
+	const struct rama_gather_image *im = image;
 
 	for (size_t done = 0; done < n;) {
 		ssize_t got = pread(im->work->temp, (char *)buf + done, n - done,
@@ -203,7 +206,7 @@ static int write_log(struct rama_gather_work *k, struct rama_gather_image *im, s
 					 .images = im->images,
 					 .ended = im->ended,
 					 .incomplete = im->unfinished || im->quiet };
-	struct rama_log_sink sink = { .write = write_temp, .ctx = im };
+	struct rama_log_sink sink = { .write = rama_gather_temp_write, .ctx = im };
 	struct rama_gather_losses lost = { 0 };
 	struct rama_log_writer w;
 	uint64_t partial;
@@ -238,7 +241,9 @@ static int make_log(struct rama_gather_work *k, struct rama_gather_image *im)
 		rama_gather_file_close(&f);
 	}
 	if (rc == 0) {
-		im->src = (struct rama_source){ .size = im->len, .read = read_temp, .ctx = im };
+		im->src = (struct rama_source){ .size = im->len,
+						.read = rama_gather_temp_read,
+						.ctx = im };
 		rc = rama_log_open(&im->log, &im->src, NULL, &e);
 		im->opened = rc == 0;
 	}
@@ -257,10 +262,7 @@ static int make_log(struct rama_gather_work *k, struct rama_gather_image *im)
 
 static void add_line(struct rama_log_job *job, const char *text)
 {
-	size_t have = strlen(job->metadata), n = strlen(text);
-
-	if (have + n < sizeof(job->metadata))
-		memcpy(job->metadata + have, text, n + 1);
+	rama_log_meta_add(job->metadata, sizeof(job->metadata), text);
 }
 
 /* which ranks are missing, as the log of a parallel job says it */
@@ -288,8 +290,9 @@ static void say_unseen(struct rama_gather_work *k, struct rama_log_job *job)
 	add_line(job, line);
 }
 
-static void describe(struct rama_gather_work *k, struct rama_log_job *job)
+static void describe(struct rama_gather_work *k, struct rama_log_merge *m)
 {
+	struct rama_log_job *job = &m->job;
 	char line[64];
 
 	memset(job->metadata, 0, sizeof(job->metadata));
@@ -303,6 +306,14 @@ static void describe(struct rama_gather_work *k, struct rama_log_job *job)
 	snprintf(line, sizeof(line), RAMA_LOG_META_QUIET "%zu\n", k->result->quiet);
 	if (k->result->quiet > 0)
 		add_line(job, line);
+	snprintf(line, sizeof(line), RAMA_LOG_META_FOLLOWED "%zu\n", k->result->followed);
+	if (k->result->followed > 0)
+		add_line(job, line);
+	rama_log_meta_set(job->metadata, sizeof(job->metadata), RAMA_LOG_META_OTHER, k->others);
+	snprintf(line, sizeof(line), RAMA_LOG_META_LEFT_OUT "%llu\n",
+		 (unsigned long long)k->left_out);
+	if (k->left_out > 0)
+		add_line(job, line);
 	say_missing(k, job);
 	say_unseen(k, job);
 	for (size_t i = 0; i < k->n; i++)
@@ -312,6 +323,7 @@ static void describe(struct rama_gather_work *k, struct rama_log_job *job)
 		}
 	if (k->opt->note != NULL)
 		add_line(job, k->opt->note);
+	add_line(job, m->batch);
 	if (k->opt->jobid >= 0)
 		job->jobid = k->opt->jobid;
 	if (k->opt->command != NULL) {
@@ -376,6 +388,11 @@ static void add_inputs(struct rama_gather_work *k, struct rama_log_merge *m)
 									  .path = im->path,
 									  .process = im->process };
 	}
+	for (size_t i = 0; i < k->n_served; i++)
+		m->in[m->n_in++] =
+			(struct rama_log_merge_input){ .log = &k->served[i].log,
+						       .path = k->served[i].path,
+						       .process = -1 - (int64_t)(k->made.n + i) };
 }
 
 static int join(struct rama_gather_work *k, const char *out)
@@ -389,7 +406,7 @@ static int join(struct rama_gather_work *k, const char *out)
 	struct rama_newfile f = { .fd = -1 };
 	int rc = 0;
 
-	m.in = calloc(k->made.n + k->n + 1, sizeof(*m.in));
+	m.in = calloc(k->made.n + k->n + k->n_served + 1, sizeof(*m.in));
 	if (m.in == NULL)
 		return no_memory(k);
 	add_inputs(k, &m);
@@ -397,7 +414,7 @@ static int join(struct rama_gather_work *k, const char *out)
 		rc = rama_err_set(k->e, RAMA_EMISSING, "no segment could be read");
 	if (rc == 0)
 		rc = rama_log_merge_plan(&m, k->e);
-	describe(k, &m.job);
+	describe(k, &m);
 	if (rc == 0)
 		rc = rama_newfile_open(&f, out, k->e);
 	if (rc == 0)
@@ -427,6 +444,8 @@ static int gather_all(struct rama_gather_work *k, const char *const *paths, size
 		rc = make_log(k, &k->image[i]);
 		step(k);
 	}
+	if (rc == 0 && k->opt->n_served > 0)
+		rc = rama_gather_served_make(k);
 	return rc == 0 ? join(k, out) : rc;
 }
 
@@ -454,6 +473,7 @@ int rama_gather_job(const char *const *paths, size_t n, const char *out,
 			rama_log_close(&k->image[i].log);
 	if (k->temp >= 0)
 		close(k->temp);
+	rama_gather_served_fini(k);
 	rama_gather_made_close(&k->made);
 	free(k->missing.r);
 	free(k->image);

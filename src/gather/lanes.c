@@ -3,14 +3,15 @@
  * process. */
 #include <string.h>
 
-#include "gather/parts.h"
+#include "core/times.h"
+#include "gather/one.h"
 
 const char *const rama_gather_heat_names[RAMA_SEG_LAYERS] = {
 #define TRACED(layer, ...) "heatmap:" #layer,
 #include "table/layers.def"
 };
 
-static const uint64_t traces = 0
+static const uint64_t traces = 1ull << RAMA_TAB_MOD_CALLS
 #define TRACED(layer, word, name, module) | 1ull << RAMA_TAB_MOD_##module
 #include "table/layers.def"
 	;
@@ -100,6 +101,24 @@ int rama_gather_heat_write(struct rama_gather *g)
 	return rc;
 }
 
+static uint64_t grown(uint64_t from, uint64_t to)
+{
+	return to > from && to < INT64_MAX ? to - from : 0;
+}
+
+/* what the system counted from the beginning to the end of what was observed */
+static void put_usage(const struct rama_seg_state *s, union rama_core_word *w)
+{
+	const struct rama_seg_usage *a = &s->usage[0], *b = &s->usage[1];
+
+	w[RAMA_TAB_PROCESS_MAJOR_FAULTS].i = -1;
+	if (s->usage_known < 2)
+		return;
+	w[RAMA_TAB_PROCESS_MAJOR_FAULTS].u = grown(a->major_faults, b->major_faults);
+	w[RAMA_TAB_PROCESS_F_USER_TIME].f = (double)grown(a->user_us, b->user_us) * 1e-6;
+	w[RAMA_TAB_PROCESS_F_SYSTEM_TIME].f = (double)grown(a->system_us, b->system_us) * 1e-6;
+}
+
 int rama_gather_process_write(struct rama_gather *g)
 {
 	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_PROCESS);
@@ -125,8 +144,18 @@ int rama_gather_process_write(struct rama_gather *g)
 	w[RAMA_TAB_PROCESS_EVENTS_LOST].u = g->lost;
 	w[RAMA_TAB_PROCESS_CALLS_MISSED].u = g->missed;
 	w[RAMA_TAB_PROCESS_FILES_FOLDED].u = g->folded;
-	w[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f = g->s->tick; /* 0 would mean never */
-	w[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f = (double)g->s->end_tick * g->s->tick;
+	w[RAMA_TAB_PROCESS_URING_OPS].u = g->s->state.uring_ops;
+	w[RAMA_TAB_PROCESS_URING_SUBMITS].u = g->s->state.uring_submits;
+	w[RAMA_TAB_PROCESS_URING_DEPTH_SUM].u = g->s->state.uring_depth_sum;
+	w[RAMA_TAB_PROCESS_URING_DEPTH_MAX].u = g->s->state.uring_depth_max;
+	w[RAMA_TAB_PROCESS_URING_MISSED].u = g->s->state.uring_missed;
+	w[RAMA_TAB_PROCESS_MMAPS].u = g->maps < INT64_MAX ? g->maps : INT64_MAX;
+	w[RAMA_TAB_PROCESS_BYTES_MAPPED].u = g->mapped < INT64_MAX ? g->mapped : INT64_MAX;
+	put_usage(&g->s->state, w);
+	w[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f =
+		rama_core_times_round(g->s->tick); /* 0 would mean never */
+	w[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f =
+		rama_core_times_round((double)g->s->end_tick * g->s->tick);
 	memcpy(&w[RAMA_TAB_PROCESS_HOSTNAME], id->host, strlen(id->host));
 	w[RAMA_TAB_PROCESS_COMMAND_WORDS].u = r.count[0];
 	return rama_gather_failed(g, rama_log_writer_record(g->w, &r));

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "core/recordid.h"
-#include "gather/parts.h"
+#include "gather/one.h"
+#include "logfile/meta.h"
 
 int rama_gather_failed(struct rama_gather *g, int rc)
 {
@@ -128,6 +129,15 @@ static int write_names(struct rama_gather *g)
 		if (g->heat[l].width > 0)
 			rc = write_name(g, rama_gather_id(name), name, strlen(name));
 	}
+	if (rc == 0 && g->n_sites > 0 && g->sites[0].site == 0)
+		rc = write_name(g, rama_gather_id(RAMA_GATHER_NO_SITE), RAMA_GATHER_NO_SITE,
+				strlen(RAMA_GATHER_NO_SITE));
+	if (rc == 0 && g->has >> RAMA_TAB_MOD_CALLS & 1)
+		rc = write_name(g, rama_gather_id(RAMA_GATHER_CALLS), RAMA_GATHER_CALLS,
+				strlen(RAMA_GATHER_CALLS));
+	if (rc == 0 && g->has >> RAMA_TAB_MOD_CALLS & 1)
+		rc = write_name(g, rama_gather_id(g->s->id.host), g->s->id.host,
+				strlen(g->s->id.host));
 	if (rc == 0)
 		rc = write_name(g, rama_gather_id(RAMA_GATHER_PROCESS), RAMA_GATHER_PROCESS,
 				strlen(RAMA_GATHER_PROCESS));
@@ -159,13 +169,9 @@ void rama_gather_flat(char *to, size_t size, const char *command)
 	to[n] = '\0';
 }
 
-/* adds lines if there is room for all of them */
 static void add_text(struct rama_log_job *job, const char *text)
 {
-	size_t have = strlen(job->metadata), n = strlen(text);
-
-	if (have + n < sizeof(job->metadata))
-		memcpy(job->metadata + have, text, n + 1);
+	rama_log_meta_add(job->metadata, sizeof(job->metadata), text);
 }
 
 static void add_number(struct rama_log_job *job, const char *key, int64_t value)
@@ -228,7 +234,7 @@ static int write_job(struct rama_gather *g)
 	struct rama_log_mount mounts[MOUNTS];
 	struct rama_log_job *job = &g->job;
 	struct rama_log_unseen_sum unseen = { 0 };
-	char line[RAMA_LOG_UNSEEN_LINE];
+	char line[RAMA_LOG_UNSEEN_LINE], batch[RAMA_LOG_BATCH_ROOM] = "";
 
 	job->uid = id->uid;
 	job->jobid = id->jobid;
@@ -243,11 +249,23 @@ static int write_job(struct rama_gather *g)
 		add_text(job, RAMA_LOG_META_MPI "unknown\n");
 	if (id->flags & RAMA_SEG_QUIET)
 		add_text(job, RAMA_LOG_META_QUIET "1\n");
+	if (id->flags & RAMA_SEG_FOLLOWED)
+		add_text(job, RAMA_LOG_META_FOLLOWED "1\n");
+	if (rama_gather_left_out(g->s) > 0)
+		add_number(job, RAMA_LOG_META_LEFT_OUT, (int64_t)rama_gather_left_out(g->s));
+	if (g->s->state.requests_unseen > 0)
+		add_number(job, RAMA_LOG_META_REQUESTS_UNSEEN,
+			   (int64_t)g->s->state.requests_unseen);
+	if (g->s->state.hooks[0] != '\0')
+		rama_log_meta_set(job->metadata, sizeof(job->metadata), RAMA_LOG_META_HOOKS,
+				  g->s->state.hooks);
 	rama_gather_unseen(&unseen, &g->s->state);
 	rama_log_unseen_line(&unseen, line);
 	add_text(job, line);
 	if (g->p->note != NULL)
 		add_text(job, g->p->note);
+	rama_log_batch_join(batch, id->batch); /* lines of ours, and no others */
+	add_text(job, batch);
 	memcpy(g->u.mounts, id->mounts, sizeof(g->u.mounts));
 	return rama_gather_failed(g,
 				  rama_log_writer_job(g->w, job, mounts,
@@ -295,6 +313,12 @@ static int write_process(struct rama_gather *g, int unused)
 	return rama_gather_process_write(g);
 }
 
+static int write_calls(struct rama_gather *g, int unused)
+{
+	(void)unused;
+	return rama_gather_calls_write(g);
+}
+
 static int write_modules(struct rama_gather *g)
 {
 	static const struct {
@@ -309,6 +333,7 @@ static int write_modules(struct rama_gather *g)
 #include "table/layers.def"
 		[RAMA_TAB_MOD_HEATMAP] = { write_heat, 0 },
 		[RAMA_TAB_MOD_PROCESS] = { write_process, 0 },
+		[RAMA_TAB_MOD_CALLS] = { write_calls, 0 },
 	};
 	uint64_t known = 0;
 	int rc = 0;
@@ -335,6 +360,8 @@ static int gather(struct rama_gather *g)
 		rc = find_names(g);
 	if (rc == 0)
 		rc = rama_gather_slots_find(g);
+	if (rc == 0)
+		rc = rama_gather_sites_find(g);
 	if (rc == 0)
 		rc = rama_gather_trace_find(g);
 	if (rc == 0)
@@ -363,6 +390,7 @@ int rama_gather_segment(struct rama_seg *s, const struct rama_gather_process *p,
 	*partial = g->partial;
 	*losses = (struct rama_gather_losses){ g->lost, g->missed, g->folded };
 	free(g->names);
+	free(g->sites);
 	free(g->traces);
 	free(g);
 	return rc;

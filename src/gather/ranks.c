@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gather/job_parts.h"
+#include "gather/images.h"
 
 static int no_memory(struct rama_gather_work *k)
 {
@@ -98,16 +98,32 @@ static void settle(struct rama_gather_work *k, const struct process *p, int64_t 
 	}
 }
 
-/* the one with that id on the same machine that started last before the child */
-static int64_t parent_of(const struct process *all, size_t n, const struct rama_gather_image *child)
+/* the one with that id on the same machine that started last before the child, or NULL */
+static const struct process *parent_of(const struct process *all, size_t n,
+				       const struct rama_gather_image *child)
 {
 	for (size_t i = n; i-- > 0;) {
 		const struct rama_gather_image *x = all[i].first;
 
 		if (x->pid == child->ppid && same_machine(x, child))
-			return x->process;
+			return &all[i];
 	}
-	return -1;
+	return NULL;
+}
+
+/* A worker that was ended by a signal while its parent went on and came to its own end: that is
+ * how programs stop their workers, and nothing of what it did is missing. Ranks of MPI are no
+ * workers, and a process that was stopped in the middle of counting says so itself (slots.c). */
+static void see_stopped(struct rama_gather_work *k, struct process *p, const struct process *parent)
+{
+	struct rama_gather_image *last = &p->first[p->images - 1];
+
+	if (last->ended != 0 || p->mpi >= 0 || parent == NULL ||
+	    parent->first[parent->images - 1].ended != 1)
+		return;
+	last->ended = RAMA_GATHER_ENDED_STOPPED;
+	last->unfinished = false;
+	k->result->unfinished--;
 }
 
 /* A segment begins with the first call that is seen, which a forked process may make late: when
@@ -235,9 +251,15 @@ int rama_gather_rank(struct rama_gather_work *k)
 	}
 	qsort(p, n, sizeof(*p), by_start);
 	rc = k->made.n > 0 ? give_places(k, p, n) : give_ranks(k, p, n);
-	for (size_t r = 0; r < n; r++)
-		for (int64_t i = 0; i < p[r].images; i++)
-			p[r].first[i].parent = parent_of(p, r, &p[r].first[i]);
+	for (size_t r = 0; r < n; r++) {
+		const struct process *parent = NULL;
+
+		for (int64_t i = 0; i < p[r].images; i++) {
+			parent = parent_of(p, r, &p[r].first[i]);
+			p[r].first[i].parent = parent != NULL ? parent->first->process : -1;
+		}
+		see_stopped(k, &p[r], parent);
+	}
 	free(p);
 	qsort(k->image, k->n, sizeof(*k->image), by_rank);
 	return rc;

@@ -2,7 +2,7 @@
 /* slots.c: the slots of a segment become records. */
 #include <string.h>
 
-#include "gather/parts.h"
+#include "gather/one.h"
 
 #define SMALL_MAX \
 	RAMA_TAB_POSIX_SIZE_READ_1K_10K /* last range that the trigger for small accesses counts */
@@ -40,8 +40,17 @@ static bool trigger_drops(const struct rama_seg_identity *id, const union rama_c
 	       !((double)w[RAMA_TAB_POSIX_FILE_NOT_ALIGNED].i / all >= id->unaligned_trigger);
 }
 
+/* a counter of EXTRA that is kept beside those of POSIX; nothing in a segment is trusted */
+static uint64_t more_word(const struct rama_gather *g, unsigned word)
+{
+	int64_t v = g->u.posix.more[word - RAMA_TAB_EXTRA_SEQ_READS].i;
+
+	return v > 0 && v < INT64_MAX / 4 ? (uint64_t)v : 0;
+}
+
 static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool torn)
 {
+	union rama_core_word more[RAMA_CORE_POSIX_MORE];
 	uint32_t number = g->u.slot.name;
 	struct rama_gather_name *n;
 
@@ -59,7 +68,10 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 	}
 	n->slot[kind] = slot + 1;
 	if (kind == RAMA_SEG_KIND_POSIX) {
-		n->extra = any_set(g->u.posix.more, 0, RAMA_CORE_POSIX_MORE - 1);
+		g->maps += more_word(g, RAMA_TAB_EXTRA_MMAPS);
+		g->mapped += more_word(g, RAMA_TAB_EXTRA_BYTES_MAPPED);
+		rama_core_posix_more(&g->u.posix, more);
+		n->extra = any_set(more, 0, RAMA_CORE_POSIX_MORE - 1);
 		n->untraced = trigger_drops(&g->s->id, g->u.posix.w);
 	} else if (kind == RAMA_SEG_KIND_EXTRA) {
 		n->extra = n->extra || any_set(g->u.extra.w, RAMA_TAB_EXTRA_F_WRITE_SUM + 1,
@@ -117,9 +129,12 @@ static int write_extra(struct rama_gather *g)
 		if (n->slot[RAMA_SEG_KIND_POSIX] != 0 && rc >= 0) {
 			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_POSIX,
 					   n->slot[RAMA_SEG_KIND_POSIX] - 1, &g->u.posix, g->e);
-			if (rc >= 0)
+			if (rc >= 0) {
 				rama_core_posix_finish(&g->u.posix, g->s->tick, g->words,
 						       &w[RAMA_TAB_EXTRA_SEQ_READS]);
+				w[RAMA_TAB_EXTRA_F_SYNC_TIME].f =
+					rama_core_posix_sync_time(&g->u.posix, g->s->tick);
+			}
 		}
 		w[RAMA_TAB_ID].u = n->id;
 		if (rc >= 0)
@@ -135,6 +150,8 @@ int rama_gather_slots_write(struct rama_gather *g, enum rama_seg_kind kind)
 
 	if (kind == RAMA_SEG_KIND_EXTRA)
 		return write_extra(g);
+	if (kind == RAMA_SEG_KIND_SITES)
+		return rama_gather_sites_write(g);
 	for (uint32_t i = 0; i < slots && rc == 0; i++) {
 		const struct rama_gather_name *n;
 

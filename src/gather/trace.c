@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gather/parts.h"
+#include "core/times.h"
+#include "gather/one.h"
 
 #define BATCH_LEAST (256u << 10) /* segments put into place in one walk */
 #define BATCH_SHARE 8		 /* or this part of all */
@@ -104,6 +105,8 @@ int rama_gather_trace_find(struct rama_gather *g)
 		rc = rama_seg_chunk_get(g->s, i, &g->u.chunk, g->e);
 		if (rc == 0)
 			rc = count_chunk(g);
+		if (rc == 0)
+			rama_gather_calls_see(g);
 	}
 	if (rc != 0 || g->n_traces == 0)
 		return rc;
@@ -149,8 +152,9 @@ static void place_chunk(struct rama_gather *g, struct batch *b)
 		to = b->seg[t->at[kind_of(ev)]++];
 		to[RAMA_TAB_SEG_OFFSET].i = ev->off;
 		to[RAMA_TAB_SEG_LENGTH].i = ev->bytes;
-		to[RAMA_TAB_SEG_START].f = (double)ev->start * tick;
-		to[RAMA_TAB_SEG_END].f = (double)(ev->start + ev->length) * tick;
+		to[RAMA_TAB_SEG_START].f = rama_core_times_round((double)ev->start * tick);
+		to[RAMA_TAB_SEG_END].f =
+			rama_core_times_round((double)(ev->start + ev->length) * tick);
 		to[RAMA_TAB_SEG_THREAD].u = g->u.chunk.thread;
 	}
 }

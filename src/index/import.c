@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "index/import_parts.h"
+#include "index/import_stream.h"
 
 #define CHUNK (256u << 10)
 #define JOINED 64 /* lines of one row of CSV, at most */

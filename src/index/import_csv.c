@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "index/import_parts.h"
+#include "index/import_stream.h"
 
 enum column {
 	C_NONE, /* not needed */

@@ -3,10 +3,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#ifndef RAMA_WITHOUT_JANSSON
 #include <jansson.h>
+#endif
 
 #include "base/json.h"
-#include "index/import_parts.h"
+#include "base/without.h"
+#include "index/import_stream.h"
+
+#ifdef RAMA_WITHOUT_JANSSON
+int rama_index_import_json(struct rama_index_import *im, const char *line, size_t n,
+			   struct rama_index_import_bad *bad)
+{
+	(void)line, (void)n, (void)bad;
+	return rama_err_without(im->e, "a reader of JSON (jansson)");
+}
+#else
 
 /* ---- what the JSON reader would refuse, made acceptable -------------------------------------- */
 
@@ -395,3 +407,4 @@ int rama_index_import_json(struct rama_index_import *im, const char *line, size_
 	json_decref(object);
 	return rc;
 }
+#endif

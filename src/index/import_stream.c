@@ -6,7 +6,7 @@
 
 #include "base/grow.h"
 #include "base/siphash.h"
-#include "index/import_parts.h"
+#include "index/import_stream.h"
 #include "wire/columns.h"
 #include "wire/key.h"
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/siphash.h"
+#include "index/served.h"
 #include "job/view.h"
 #include "query/metric.h"
 #include "study/study.h"
@@ -88,21 +89,13 @@ static int take_findings(struct rama_index_indexed *x, const struct rama_diag *d
 	return rc;
 }
 
-/* by the name of the log, as sites name them; else as this machine knows the number */
-static const char *user_of(struct rama_index_indexed *x, struct rama_index_users *users,
-			   int64_t uid, int *rc)
+const char *rama_index_user_name(struct rama_index_indexed *x, struct rama_index_users *users,
+				 int64_t uid, int *rc)
 {
 	char buf[1024], number[24];
-	const char *user;
-	size_t n = rama_job_view_log_user(x->row.path, &user);
 	struct rama_index_user *u = &users->user[(uint64_t)uid % RAMA_INDEX_USERS];
 	struct passwd pw, *found = NULL;
 
-	if (n > 0 && strspn(user, "0123456789") < n) { /* else it is the number again */
-		user = rama_arena_text(&x->arena, user, n);
-		*rc = user != NULL ? *rc : RAMA_EMEMORY;
-		return user != NULL ? user : "";
-	}
 	if (!u->known || u->uid != uid) {
 		snprintf(number, sizeof(number), "%" PRId64, uid);
 		if (uid < 0 || uid > (int64_t)UINT32_MAX ||
@@ -113,6 +106,20 @@ static const char *user_of(struct rama_index_indexed *x, struct rama_index_users
 		u->known = true;
 	}
 	return keep(x, u->name, rc);
+}
+
+/* by the name of the log, as sites name them; else as this machine knows the number */
+static const char *user_of(struct rama_index_indexed *x, struct rama_index_users *users,
+			   int64_t uid, int *rc)
+{
+	const char *user;
+	size_t n = rama_job_view_log_user(x->row.path, &user);
+
+	if (n == 0 || strspn(user, "0123456789") == n) /* else it is the number again */
+		return rama_index_user_name(x, users, uid, rc);
+	user = rama_arena_text(&x->arena, user, n);
+	*rc = user != NULL ? *rc : RAMA_EMEMORY;
+	return user != NULL ? user : "";
 }
 
 static int take_row(struct rama_index_indexed *x, const struct rama_job_view *v,
@@ -166,6 +173,8 @@ static int study(struct rama_index_indexed *x, const struct rama_index_options *
 
 	if (rc == 0) {
 		rc = take_row(x, &v, &d, opt->users != NULL ? opt->users : &own);
+		if (rc == 0)
+			rc = rama_index_served(x, opt->users != NULL ? opt->users : &own);
 		rama_diag_fini(&d);
 		rama_job_view_fini(&v);
 	}
@@ -284,6 +293,19 @@ int rama_index_indexed_file(struct rama_index_indexed *x, const char *path, cons
 		x->row.len = (size_t)x->row.size;
 	}
 	return rc != 0 ? rc : read_log(x, &x->memory, key, opt, e);
+}
+
+int rama_index_find(struct rama_store *s, const char *path, int64_t *job, struct rama_err *e)
+{
+	struct rama_index_indexed x = { .file.fd = -1, .row.path = path };
+	int rc = rama_file_open(&x.file, path, e);
+
+	if (rc == 0)
+		rc = x.file.src.size > RAMA_INDEX_KEPT ? hash_file(&x, e) : read_bytes(&x, e);
+	if (rc == 0)
+		rc = rama_store_find_log(s, x.row.hash, job, e);
+	rama_index_indexed_fini(&x);
+	return rc;
 }
 
 /* The bytes must stay until fini. */

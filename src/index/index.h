@@ -53,6 +53,8 @@ void rama_index_indexed_fini(struct rama_index_indexed *x);
 /* Both between begin and commit of the store, with the limits that hold without a profile. A log
  * with damage is put as far as it can be read. */
 int rama_index_log(struct rama_store *s, const struct rama_wire_msg_log *m, struct rama_err *e);
+/* the job whose log has the same bytes as this file; RAMA_EMISSING: there is none */
+int rama_index_find(struct rama_store *s, const char *path, int64_t *job, struct rama_err *e);
 int rama_index_path(struct rama_store *s, const char *path, const char *key, struct rama_err *e);
 
 #endif

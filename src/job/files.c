@@ -2,6 +2,7 @@
 /* files.c: the files of the job and their parts, found by id. */
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,10 +87,21 @@ static const char *name_of(struct rama_job_view *v, uint64_t id, bool *named)
 	return rama_arena_text(&v->arena, text, strlen(text));
 }
 
+/* What is no file: a standard stream, or what the kernel calls so that leads to another process;
+ * time in it is time that one waits for that process. */
 static bool is_stream(const char *name)
 {
-	return name[0] == '<' && (strcmp(name, "<STDIN>") == 0 || strcmp(name, "<STDOUT>") == 0 ||
-				  strcmp(name, "<STDERR>") == 0);
+	static const char *const kernel[] = { "pipe:[", "socket:[", "anon_inode:" };
+	const char *last = strrchr(name, '/');
+
+	if (name[0] == '<')
+		return strcmp(name, "<STDIN>") == 0 || strcmp(name, "<STDOUT>") == 0 ||
+		       strcmp(name, "<STDERR>") == 0;
+	last = last != NULL ? last + 1 : name;
+	for (size_t i = 0; i < sizeof(kernel) / sizeof(kernel[0]); i++)
+		if (strncmp(last, kernel[i], strlen(kernel[i])) == 0)
+			return true;
+	return false;
 }
 
 static int add_file(struct rama_job_view *v, uint64_t id, const char *name, bool named)
@@ -325,6 +337,46 @@ static int roll_up(struct rama_job_view *v)
 	return 0;
 }
 
+static double opens_of(const struct rama_job_view_file *f)
+{
+	const union rama_core_word *w = f->rec[RAMA_JOB_LAYER_POSIX],
+				   *s = f->rec[RAMA_JOB_LAYER_STDIO];
+	double posix = w != NULL ? (double)w[RAMA_TAB_POSIX_OPENS].i -
+					   fmax(0, (double)w[RAMA_TAB_POSIX_FILENOS].i) -
+					   fmax(0, (double)w[RAMA_TAB_POSIX_DUPS].i)
+				 : 0;
+
+	return fmax(posix, s != NULL ? (double)s[RAMA_TAB_STDIO_OPENS].i : 0);
+}
+
+#define OPENED_AGAIN 5 /* opens by each rank that say nothing about other files */
+
+/* Files beyond the room for records share one of them. How many they are is not known, but they
+ * were opened, and the others tell how often files are. */
+static void count_folded(struct rama_job_view *v)
+{
+	double opens = 0, users = 0;
+
+	for (size_t i = 0; i < v->n_files; i++) {
+		const struct rama_job_view_file *f = &v->files[i];
+		double n = f->pseudo || f->folded ? 0 : opens_of(f);
+
+		if (n > 0 && n < OPENED_AGAIN * (double)f->ranks) {
+			opens += n;
+			users += f->ranks;
+		}
+	}
+	for (size_t i = 0; i < v->n_files; i++) {
+		struct rama_job_view_file *f = &v->files[i];
+		double n = opens_of(f) / fmax(1, users > 0 ? opens / users : 1);
+
+		if (!f->folded)
+			continue;
+		f->count = (uint32_t)fmin(fmax(1, round(n)), UINT32_MAX);
+		v->files_estimated |= f->count > 1;
+	}
+}
+
 int rama_job_view_files_finish(struct rama_job_view *v)
 {
 	int rc = roll_up(v);
@@ -336,8 +388,6 @@ int rama_job_view_files_finish(struct rama_job_view *v)
 
 		f->unopened = true;
 		for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
-			if (f->rec[l] != NULL)
-				v->layer[l].files += !f->pseudo;
 			if (l != RAMA_JOB_LAYER_EXTRA &&
 			    (f->rec[l] != NULL || f->traced[l] != NULL))
 				f->unopened = false;
@@ -345,7 +395,15 @@ int rama_job_view_files_finish(struct rama_job_view *v)
 		rama_job_view_file_times(v, f);
 		find_top(f);
 		count_ranks(v, f);
-		v->n_real += !f->pseudo && !f->unopened;
+		f->count = 1;
+	}
+	count_folded(v);
+	for (size_t i = 0; i < v->n_files; i++) {
+		const struct rama_job_view_file *f = &v->files[i];
+
+		v->n_real += f->pseudo || f->unopened ? 0 : f->count;
+		for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
+			v->layer[l].files += f->rec[l] != NULL && !f->pseudo ? f->count : 0;
 	}
 	return 0;
 }
@@ -532,6 +590,9 @@ static int make(struct rama_job_view *v, struct rama_map *by_name, struct first 
 	for (size_t i = 0; i < v->n_groups; i++)
 		if (name_group(v, &v->groups[i], &first[i], buf) != 0)
 			return RAMA_EMEMORY;
+	for (size_t i = 0; i < v->n_files; i++)
+		if (v->files[i].folded && !v->files[i].pseudo && !v->files[i].unopened)
+			v->groups[v->files[i].group].files += v->files[i].count - 1;
 	return 0;
 }
 

@@ -2,10 +2,10 @@
 /* io.c: what a record says of bytes moved and time spent, whatever its layer. */
 #include "job/view.h"
 
-#define LAYER_PART true
-#define LAYER_FILE false
-#define LAYER(symbol, kind, label, name) \
-	[RAMA_JOB_LAYER_##symbol] = { name, label, RAMA_TAB_MOD_##symbol, LAYER_##kind },
+enum { LAYER_FIRST, LAYER_FILE, LAYER_PART };
+#define LAYER(symbol, kind, label, name)                                                \
+	[RAMA_JOB_LAYER_##symbol] = { name, label, RAMA_TAB_MOD_##symbol, LAYER_##kind, \
+				      LAYER_##kind == LAYER_PART },
 const struct rama_job_layer_info rama_job_layer_info[RAMA_JOB_LAYERS] = {
 #include "table/layers.def"
 };

@@ -17,7 +17,7 @@ int rama_job_view_ranks_init(struct rama_job_view *v)
 	if (v->ranks == NULL || k->moved == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < n; i++)
-		v->ranks[i].host = -1;
+		v->ranks[i].host = -1, v->ranks[i].parent = -1;
 	return 0;
 }
 
@@ -86,8 +86,25 @@ static double share(double part, double whole)
 	return whole <= 0 || part <= 0 ? 0 : part >= whole ? 1 : part / whole;
 }
 
+/* Whoever moved nothing spent its time in metadata, such as waiting in a close for the one that
+ * moved everything, whose reads and writes are those of all. */
+static void split_time(struct rama_job_io *x, const struct rama_job_io *io, double seconds,
+		       double bytes)
+{
+	double moving = io->read_time + io->write_time;
+	double own = bytes > 0 ? (moving < seconds ? moving : seconds) : 0;
+
+	if (bytes > 0 && bytes < 1)
+		return;
+	if (moving <= 0 || seconds - own > io->meta_time * 1.001)
+		return; /* the record says otherwise */
+	x->read_time = io->read_time / moving * own;
+	x->write_time = io->write_time / moving * own;
+	x->meta_time = seconds - own;
+}
+
 /* A rank whose time and bytes are known: divided into reads and writes as those of all ranks
- * are. */
+ * are, if it moved a part of the data. */
 static struct rama_job_io known_io(const struct rama_job_shared *s, const struct rama_job_io *io,
 				   const struct rama_job_known *k, int64_t n)
 {
@@ -103,6 +120,8 @@ static struct rama_job_io known_io(const struct rama_job_shared *s, const struct
 	x.read_time = io->read_time * time;
 	x.write_time = io->write_time * time;
 	x.meta_time = io->meta_time * time;
+	if (s->io.bytes_read + s->io.bytes_written > 0 && k->bytes >= 0)
+		split_time(&x, io, rama_job_io_time(&x), bytes);
 	return x;
 }
 

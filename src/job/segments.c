@@ -40,7 +40,9 @@ static int leftover_open(struct rama_file *f, const char *dir, size_t *unreadabl
 	int rc = rama_gather_find(&list, dir, e);
 
 	if (rc == 0 && list.n == 0)
-		rc = rama_err_set(e, RAMA_EMISSING, "%s has no segments", dir);
+		rc = rama_err_set(e, RAMA_EMISSING,
+				  "a directory without segments of a job; if it has logs, iorama "
+				  "report --fleet and iorama index take them");
 	if (rc == 0)
 		rc = make_place(path, &n, e);
 	if (rc == 0) {

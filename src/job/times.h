@@ -39,6 +39,7 @@ struct rama_job_access {
 	uint32_t file;
 	int64_t rank; /* in the view; -1: of nobody */
 	uint8_t kind; /* 0 write, 1 read */
+	uint32_t thread;
 	int64_t offset, length;
 	double start, end;
 };
@@ -86,13 +87,21 @@ struct rama_job_trace {
 	struct rama_job_view_op *ops;	 /* heap by duration once it is full */
 	size_t n_ops;
 	bool heap;
+	uint64_t wanted; /* operations that ops would hold if there were room */
 	struct rama_job_view_offsets offsets[RAMA_JOB_OFFSET_FILES];
 	unsigned n_offsets;
-	unsigned drawn; /* bit per grid that has something */
+	unsigned drawn;		   /* bit per grid that has something */
+	struct rama_job_run *runs; /* conflicts.c */
+	size_t n_runs, runs_room;
 };
 
 /* single operations and offsets that pages show */
 int rama_job_ops_finish(struct rama_job_view *v);
+
+/* conflicts.c: is the place of its accesses to be kept? They are, as long as there is room; then
+ * they are compared. 0 or RAMA_EMEMORY */
+bool rama_job_runs_wanted(const struct rama_job_view *v, uint32_t file);
+int rama_job_runs_add(struct rama_job_trace *t, const struct rama_job_access *a);
 
 /* phases.c */
 struct rama_job_slots *rama_job_slots_create(void);

@@ -35,17 +35,32 @@ static void sink(struct rama_job_view_op *heap, size_t n, size_t at)
 	}
 }
 
+static struct rama_job_view_op op_of(const struct rama_job_access *a, uint8_t layer)
+{
+	return (struct rama_job_view_op){ .file = a->file,
+					  .rank = (int32_t)a->rank,
+					  .layer = layer,
+					  .kind = a->kind,
+					  .thread = a->thread,
+					  .offset = a->offset,
+					  .length = a->length,
+					  .start = a->start,
+					  .end = a->end };
+}
+
+static int every_keep(struct rama_job_view *v, const struct rama_job_access *a, uint8_t layer)
+{
+	if (!RAMA_GROW(v->every, v->every_room, v->n_every + 1))
+		return RAMA_EMEMORY;
+	v->every[v->n_every++] = op_of(a, layer);
+	return 0;
+}
+
 static void ops_keep(struct rama_job_trace *t, const struct rama_job_access *a, uint8_t layer)
 {
-	struct rama_job_view_op op = { .file = a->file,
-				       .rank = (int32_t)a->rank,
-				       .layer = layer,
-				       .kind = a->kind,
-				       .offset = a->offset,
-				       .length = a->length,
-				       .start = a->start,
-				       .end = a->end };
+	struct rama_job_view_op op = op_of(a, layer);
 
+	t->wanted++;
 	if (t->n_ops < RAMA_JOB_OPS_KEPT) {
 		t->ops[t->n_ops++] = op;
 		return;
@@ -229,7 +244,7 @@ int rama_job_ops_finish(struct rama_job_view *v)
 		memcpy(v->ops, t->ops, t->n_ops * sizeof(*v->ops));
 	}
 	v->n_ops = t->n_ops;
-	v->ops_all = v->opt.detail && t->n_ops == v->segments;
+	v->ops_all = v->opt.detail && t->n_ops == t->wanted;
 	for (unsigned i = 0; i < t->n_offsets; i++)
 		if (t->drawn >> i & 1)
 			v->offsets[v->n_offsets++] = t->offsets[i];
@@ -264,6 +279,7 @@ void rama_job_trace_free(struct rama_job_trace *t)
 	free(t->slots[0]);
 	free(t->slots[1]);
 	free(t->ops);
+	free(t->runs);
 	free(t);
 }
 
@@ -320,6 +336,7 @@ struct walk {
 	int64_t border;
 	bool even;	 /* it is a power of two */
 	int64_t next[2]; /* end of the access before */
+	bool runs;	 /* places are kept */
 };
 
 static double moment(double t, double shift)
@@ -391,6 +408,24 @@ static void add_place(struct walk *w, const struct rama_job_access *a)
 	w->next[a->kind] = rama_core_add(last, a->length > 0);
 }
 
+/* class of a time: each is four times the one before */
+static unsigned span_of(double seconds)
+{
+	uint64_t us = seconds > 0 && seconds < 1e6 ? (uint64_t)(seconds * 1e6) : 0;
+	unsigned class = us == 0 ? 0 : (63 - (unsigned)__builtin_clzll(us)) / 2 + 1;
+
+	return class < RAMA_JOB_SPANS ? class : RAMA_JOB_SPANS - 1;
+}
+
+static void add_span(struct rama_job_view_traced *s, const struct rama_job_access *a, double length)
+{
+	unsigned class = span_of(length);
+
+	s->span[a->kind][class].count++;
+	s->span[a->kind][class].time += (float)length;
+	s->span[a->kind][class].bytes += (float)a->length;
+}
+
 static void add(struct walk *w, const struct rama_job_access *a)
 {
 	struct rama_job_view_traced *s = &w->sum;
@@ -401,6 +436,7 @@ static void add(struct walk *w, const struct rama_job_access *a)
 	s->bytes[a->kind] = rama_core_add(s->bytes[a->kind], a->length);
 	s->time[a->kind] += length;
 	s->small[a->kind] += a->length < BORDER;
+	add_span(s, a, length);
 	if (s->last == 0 || a->start < s->first)
 		s->first = a->start;
 	if (a->end > s->last)
@@ -413,7 +449,8 @@ static void add(struct walk *w, const struct rama_job_access *a)
 	if (w->row != NULL)
 		add_time(w, a);
 	if (w->t->ops != NULL) {
-		ops_keep(w->t, a, w->layer);
+		if (rama_job_view_wanted(w->v, a->start, a->end))
+			ops_keep(w->t, a, w->layer);
 		offsets_add(w->t, a, w->layer);
 	}
 }
@@ -426,11 +463,14 @@ static int take_segments(struct walk *w, struct rama_log_cursor *c)
 	int n;
 
 	while ((n = rama_log_cursor_segments(c, seg, CHUNK, &kind)) > 0) {
+		bool threads = rama_log_cursor_has_threads(c);
+
 		for (int i = 0; i < n; i++) {
 			struct rama_job_access a = {
 				.file = w->file,
 				.rank = w->rank,
 				.kind = (uint8_t)kind,
+				.thread = threads ? (uint32_t)seg[i][RAMA_TAB_SEG_THREAD].u : 0,
 				.offset = seg[i][RAMA_TAB_SEG_OFFSET].i,
 				.length = seg[i][RAMA_TAB_SEG_LENGTH].i,
 				.start = moment(seg[i][RAMA_TAB_SEG_START].f, shift),
@@ -440,6 +480,10 @@ static int take_segments(struct walk *w, struct rama_log_cursor *c)
 			a.length = a.length > 0 ? a.length : 0;
 			a.end = a.end > a.start ? a.end : a.start;
 			add(w, &a);
+			if (w->runs && rama_job_runs_add(w->t, &a) != 0)
+				return RAMA_EMEMORY;
+			if (w->v->opt.every && every_keep(w->v, &a, w->layer) != 0)
+				return RAMA_EMEMORY;
 		}
 	}
 	return n;
@@ -477,6 +521,11 @@ static int join(struct walk *w)
 		x->unaligned[k] += s->unaligned[k];
 		x->backward[k] += s->backward[k];
 		x->ranks[k] += s->bytes[k] > 0;
+		for (unsigned i = 0; i < RAMA_JOB_SPANS; i++) {
+			x->span[k][i].count += s->span[k][i].count;
+			x->span[k][i].time += s->span[k][i].time;
+			x->span[k][i].bytes += s->span[k][i].bytes;
+		}
 		w->l->segments += s->count[k];
 		w->l->bytes[k] = rama_core_add(w->l->bytes[k], s->bytes[k]);
 		if (w->rank >= 0)
@@ -531,6 +580,7 @@ static int start_record(struct walk *w, const struct rama_core_record *r)
 	w->even = (w->border & (w->border - 1)) == 0;
 	w->sum = (struct rama_job_view_traced){ 0 };
 	w->next[0] = w->next[1] = 0;
+	w->runs = w->layer == RAMA_JOB_LAYER_POSIX && rama_job_runs_wanted(w->v, w->file);
 	w->rank = rank >= 0 && rank < k->n ? k->first + rank : -1;
 	w->row = NULL;
 	if (w->rank < 0)

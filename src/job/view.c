@@ -126,14 +126,6 @@ static void sizes_finish(struct rama_job_view *v)
 
 /* ---- the view ------------------------------------------------------------------------------- */
 
-/* MPI-IO before what is beneath it, DFS before DAOS, files before their parts */
-static const uint8_t order[] = { RAMA_JOB_LAYER_MPIIO,	      RAMA_JOB_LAYER_H5F,
-				 RAMA_JOB_LAYER_PNETCDF_FILE, RAMA_JOB_LAYER_DFS,
-				 RAMA_JOB_LAYER_DAOS,	      RAMA_JOB_LAYER_STDIO,
-				 RAMA_JOB_LAYER_POSIX,	      RAMA_JOB_LAYER_EXTRA,
-				 RAMA_JOB_LAYER_H5D,	      RAMA_JOB_LAYER_PNETCDF_VAR };
-_Static_assert(sizeof(order) == RAMA_JOB_LAYERS, "every layer is read");
-
 void rama_job_view_init(struct rama_job_view *v, const struct rama_job_view_options *opt)
 {
 	*v = (struct rama_job_view){ .active_ranks = -1, .io_rank = -1 };
@@ -149,7 +141,9 @@ static void free_work(struct rama_job_view_work *k)
 		rama_map_fini(&k->parts_by_id[l]);
 		free(k->rank_io[l]);
 	}
+	rama_map_fini(&k->sites_by_name);
 	rama_map_fini(&k->hosts);
+	rama_map_fini(&k->programs);
 	rama_job_trace_free(k->trace);
 	rama_arena_fini(&k->cells);
 	rama_job_heat_maps_free(k->heat);
@@ -163,9 +157,13 @@ static void free_work(struct rama_job_view_work *k)
 void rama_job_view_fini(struct rama_job_view *v)
 {
 	free_work(v->work);
+	rama_job_view_named_free(v);
+	rama_job_view_sites_free(v);
 	rama_map_fini(&v->by_id);
 	free(v->logs);
+	free(v->log_programs);
 	free(v->hosts);
+	free(v->programs);
 	free(v->files);
 	free(v->parts);
 	free(v->groups);
@@ -173,6 +171,7 @@ void rama_job_view_fini(struct rama_job_view *v)
 	free(v->modules);
 	free(v->mounts);
 	free(v->osts);
+	free(v->every);
 	rama_arena_fini(&v->arena);
 	*v = (struct rama_job_view){ 0 };
 }
@@ -336,12 +335,15 @@ static int about(struct rama_job_view *v, const char *name)
 	const struct rama_log *log = v->work->log;
 	const char *exe = log->job.exe != NULL ? log->job.exe : "";
 
-	if (!RAMA_GROW(v->logs, v->work->logs_room, v->n_logs + 1))
+	if (!RAMA_GROW(v->logs, v->work->logs_room, v->n_logs + 1) ||
+	    !RAMA_GROW(v->log_programs, v->work->programs_of_room, v->n_logs + 1))
 		return RAMA_EMEMORY;
 	v->logs[v->n_logs] = copied(v, name);
-	if (v->logs[v->n_logs] == NULL)
+	v->log_programs[v->n_logs] = program(v, exe);
+	if (v->logs[v->n_logs] == NULL || v->log_programs[v->n_logs] == NULL)
 		return RAMA_EMEMORY;
 	v->partial |= log->partial;
+	rama_log_batch_join(v->batch, log->job.metadata);
 	if (v->n_logs++ > 0)
 		return 0;
 	v->jobid = log->job.jobid;
@@ -397,22 +399,30 @@ static bool is_layer(unsigned module)
 	return false;
 }
 
-static int read_layers(struct rama_job_view *v)
+static int read_layer(struct rama_job_view *v, enum rama_job_layer layer)
 {
 	struct rama_job_view_work *k = v->work;
+	unsigned module = rama_job_layer_info[layer].module;
+	uint64_t before = v->layer[layer].records;
+	int rc;
+
+	if (k->log->part[module].len == 0)
+		return 0;
+	rc = rama_job_view_rows(v, layer);
+	k->records[module] += v->layer[layer].records - before;
+	progress(v, (double)k->log->part[module].len);
+	return rc;
+}
+
+/* files before their parts, and what is above before what is beneath it */
+static int read_layers(struct rama_job_view *v)
+{
 	int rc = 0;
 
-	for (unsigned i = 0; i < RAMA_JOB_LAYERS && rc == 0; i++) {
-		enum rama_job_layer layer = (enum rama_job_layer)order[i];
-		unsigned module = rama_job_layer_info[layer].module;
-		uint64_t before = v->layer[layer].records;
-
-		if (k->log->part[module].len == 0)
-			continue;
-		rc = rama_job_view_rows(v, layer);
-		k->records[module] += v->layer[layer].records - before;
-		progress(v, (double)k->log->part[module].len);
-	}
+	for (unsigned turn = 0; turn < RAMA_JOB_TURNS; turn++)
+		for (unsigned l = 0; l < RAMA_JOB_LAYERS && rc == 0; l++)
+			if (rama_job_layer_info[l].turn == turn)
+				rc = read_layer(v, (enum rama_job_layer)l);
 	return rc;
 }
 
@@ -430,13 +440,18 @@ static int read_others(struct rama_job_view *v)
 			v->traced = true;
 	if (rc == 0 && v->opt.trace)
 		rc = rama_job_view_trace(v);
+	if (rc == 0 && v->opt.trace)
+		rc = rama_job_view_calls(v);
 	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
 		const struct rama_tab_module *mod = rama_tab_module_get(id);
 
 		if (mod != NULL && v->work->log->part[id].len > 0 && !is_layer(id) &&
 		    !(mod->flags & RAMA_TAB_TRACE) && id != RAMA_TAB_MOD_PROCESS &&
 		    id != RAMA_TAB_MOD_LUSTRE && id != RAMA_TAB_MOD_HEATMAP)
-			rc = count_records(v, id);
+			rc = id == RAMA_TAB_MOD_CALLS	? rama_job_view_path(v)
+			     : id == RAMA_TAB_MOD_PHASE ? rama_job_view_named_read(v)
+			     : id == RAMA_TAB_MOD_SITES ? rama_job_view_sites_read(v)
+							: count_records(v, id);
 	}
 	return rc;
 }
@@ -513,9 +528,24 @@ static void mounts_finish(struct rama_job_view *v)
 
 		if (f->mount < 0 || f->pseudo || f->unopened)
 			continue;
-		v->mounts[f->mount].files++;
+		v->mounts[f->mount].files += f->count;
 		rama_job_io_add(&v->mounts[f->mount].io, &f->disk);
 	}
+}
+
+/* Several programs of a batch job are called by its name, not by that of the first of them. */
+static int name_job(struct rama_job_view *v)
+{
+	size_t n, other = 1;
+	const char *name =
+		rama_log_meta_get(v->batch, rama_log_batch_keys[RAMA_LOG_BATCH_NAME], &n);
+
+	while (other < v->n_logs && strcmp(v->log_programs[other], v->log_programs[0]) == 0)
+		other++;
+	if (other >= v->n_logs || name == NULL || n == 0)
+		return 0;
+	v->name = rama_arena_text(&v->arena, name, n);
+	return v->name != NULL ? 0 : RAMA_EMEMORY;
 }
 
 int rama_job_view_finish(struct rama_job_view *v, struct rama_err *e)
@@ -524,6 +554,9 @@ int rama_job_view_finish(struct rama_job_view *v, struct rama_err *e)
 
 	if (rc == 0 && !v->work->planned)
 		return rama_err_set(e, RAMA_EUSAGE, "no log was added");
+	rama_log_batch_done(v->batch);
+	if (name_job(v) != 0)
+		return rama_err_no_memory(e);
 	if (rc == 0)
 		rc = rama_job_view_files_finish(v);
 	if (rc == 0)
@@ -534,16 +567,23 @@ int rama_job_view_finish(struct rama_job_view *v, struct rama_err *e)
 		rc = rama_job_view_osts_finish(v);
 	if (rc == 0)
 		rc = rama_job_view_times_finish(v);
+	if (rc == 0)
+		rc = rama_job_view_named_finish(v);
+	if (rc == 0)
+		rc = rama_job_view_sites_finish(v);
+	if (rc == 0)
+		rc = rama_job_conflicts_finish(v);
 	if (rc != 0)
 		return failed(v, e, rc);
 	mounts_finish(v);
 	rama_job_view_nodes_finish(v);
+	rama_job_view_programs_finish(v);
 	sizes_finish(v);
 	rama_job_view_trace_sizes(v);
 	v->complete = v->partial == 0 && v->problems == 0 && v->unfinished == 0 &&
 		      v->running == 0 && v->lost_events == 0 && v->missed_calls == 0 &&
-		      v->folded_files == 0 && v->missing_ranks == NULL && v->unplaced == 0 &&
-		      v->unplaced_calls == 0;
+		      v->uring.missed == 0 && v->folded_files == 0 && v->missing_ranks == NULL &&
+		      v->unplaced == 0 && v->unplaced_calls == 0;
 	free_work(v->work);
 	v->work = NULL;
 	return 0;

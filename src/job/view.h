@@ -18,8 +18,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/site.h"
 #include "core/record.h"
 #include "logfile/log.h"
+#include "logfile/meta.h"
 #include "logfile/unseen.h"
 
 /* layers, the one nearest to the application first: rows of table/layers.def */
@@ -33,9 +35,11 @@ struct rama_job_layer_info {
 	const char *name;  /* of its module: POSIX, MPI-IO */
 	const char *label; /* what people call it */
 	uint8_t module;
+	uint8_t turn; /* in which it is read: MPI-IO, other files, parts of files */
 	/* its records are parts of files (datasets, variables), rolled up into their file's */
 	bool part;
 };
+#define RAMA_JOB_TURNS 3
 extern const struct rama_job_layer_info rama_job_layer_info[RAMA_JOB_LAYERS];
 
 /* what was moved and how long it took: of a file, a rank, a layer, the job. Times are added over
@@ -62,6 +66,8 @@ struct rama_job_view_stripes {
 	int64_t *osts;
 };
 
+#define RAMA_JOB_SPANS 12 /* classes of how long calls take: below 1 µs, 4, 16, 64 µs, ... 4 s */
+
 /* of the traced accesses to one file in one layer */
 struct rama_job_view_traced {
 	uint64_t count[2]; /* 0 writes, 1 reads */
@@ -73,7 +79,21 @@ struct rama_job_view_traced {
 	uint64_t backward[2];  /* start before the end of the access before, of the same rank */
 	uint32_t ranks[2];     /* that moved data */
 	uint32_t records;      /* ranks that have a trace of it */
+	struct {	       /* by how long they took */
+		uint32_t count;
+		float time, bytes;
+	} span[2][RAMA_JOB_SPANS];
 	double first, last;
+};
+
+/* ranks that use the same bytes of a file, one of them writing, with no sync and no close between:
+ * how often, and the first place: who came first, and who then */
+struct rama_job_view_conflict {
+	uint64_t count;
+	int64_t bytes, from, to; /* to: behind the last byte */
+	int64_t rank[2];
+	uint8_t kind[2]; /* 0 write, 1 read */
+	double start[2], end[2];
 };
 
 /* a dataset or variable of a file */
@@ -90,8 +110,9 @@ struct rama_job_view_file {
 	uint64_t id;
 	const char *name; /* never NULL; "#<id>" if the log does not know it */
 	bool named;
-	bool pseudo; /* a standard stream: no file */
-	bool folded; /* stands for many files, which had no room of their own */
+	bool pseudo;	/* a standard stream: no file */
+	bool folded;	/* stands for many files, which had no room of their own */
+	uint32_t count; /* files it stands for: 1, of a folded one an estimate by its opens */
 	/* only looked for, made or removed: nothing but an EXTRA record; not in n_real */
 	bool unopened;
 	int mount;	/* index in mounts, -1: unknown */
@@ -119,6 +140,7 @@ struct rama_job_view_file {
 	int64_t slow_rank; /* of most_time, or of the reduced record; -1: not known */
 	const struct rama_job_view_stripes *stripes;		    /* NULL: not on Lustre */
 	const struct rama_job_view_traced *traced[RAMA_JOB_LAYERS]; /* NULL: no trace of it */
+	const struct rama_job_view_conflict *conflict;		    /* NULL: none is known */
 };
 
 /* files whose names differ in numbers only: out.####.h5 */
@@ -136,7 +158,22 @@ struct rama_job_view_rank {
 	uint32_t files;		 /* of its own, shared ones not counted */
 	int32_t host;		 /* index in hosts, -1 */
 	int64_t pid;		 /* 0: not known */
+	int64_t threads;	 /* most of them in I/O at one time, 0: not known */
+	int64_t parent;		 /* the process that started it; -1: not known */
 	double start, end;	 /* of the process; 0 0: as the job */
+	const char *program;	 /* of a process, one of `programs`; NULL: not known */
+	/* page faults that waited for a disk, 0 where that is not known; bytes of mapped files;
+	 * time that its threads were on a processor */
+	int64_t major_faults;
+	double mapped, cpu_time;
+	double user_time; /* of cpu_time: in the program itself */
+};
+
+/* a program that processes of a job without MPI ran */
+struct rama_job_view_program {
+	const char *name;	   /* last part of its first word */
+	int64_t processes, active; /* active: that moved data */
+	double bytes;		   /* they moved */
 };
 
 struct rama_job_view_layer {
@@ -193,15 +230,52 @@ struct rama_job_view_phase {
 	unsigned op_kind;
 };
 
+/* a phase that the program has named, over all ranks */
+struct rama_job_view_span {
+	double start, end;
+};
+struct rama_job_view_named {
+	const char *name;
+	uint64_t ranks; /* records: that were in it */
+	int64_t times;	/* added up over ranks */
+	uint64_t open;	/* ranks that were in it when they ended, or were killed */
+	bool joined;	/* some times are not kept one by one */
+	/* when at least one rank was in it: ascending, no overlaps */
+	struct rama_job_view_span *spans;
+	size_t n_spans, spans_room;
+	double start, end;
+	double time;	  /* of all spans */
+	double io_time;	  /* of it, while files were in use: as far as phases of I/O are known */
+	double longest;	  /* one time of one rank */
+	double slow_time; /* of the rank that was in it longest, all times that ended */
+	int64_t slow_rank;
+	int64_t bytes[2]; /* 0 written, 1 read, in the times that ended */
+};
+
 /* single operations that are kept: all when there are few, else the longest ones */
 struct rama_job_view_op {
 	uint32_t file; /* index */
 	int32_t rank;
 	uint8_t layer, kind; /* 0 write, 1 read */
+	uint32_t thread;     /* 0: not known */
 	int64_t offset, length;
 	double start, end;
 };
 #define RAMA_JOB_OPS_KEPT 8000
+
+/* a call of a tree: calls with those that they caused, of all layers that events have */
+struct rama_job_view_call {
+	uint32_t file;	/* index, UINT32_MAX: not known */
+	int32_t parent; /* index in calls, before this one; -1: the root of a tree */
+	int32_t rank;
+	uint8_t kind;	   /* 0 write, 1 read */
+	const char *layer; /* H5D, MPI-IO, POSIX */
+	const char *op;	   /* name of the function; one of call_ops, or "" */
+	int64_t bytes;
+	double start, end;
+};
+#define RAMA_JOB_CALLS_KEPT 2500 /* of the longest trees */
+#define RAMA_JOB_CALL_OPS 64	 /* different functions */
 
 /* offset x time of one file, for the files that moved most in the trace */
 struct rama_job_view_offsets {
@@ -238,32 +312,80 @@ struct rama_job_view_ost {
 	uint32_t alone; /* such files */
 };
 
+/* valid until the next one is asked for; "": not known. Either source or function is. */
+struct rama_job_view_line {
+	const char *source, *function;
+	unsigned line;
+};
+
+/* what a place in the program moved, of the POSIX and STDIO layers: 0 written, 1 read */
+struct rama_job_view_moved {
+	int64_t count[2], bytes[2];
+	double time[2];
+};
+struct rama_job_view_site {
+	const char *name; /* "checkpoint.c:88 (write_particles)", "prog+0x11a9", "(not known)" */
+	const char *source, *function; /* NULL: not known */
+	const char *program;	       /* NULL: not known: its path, or a library's */
+	unsigned line;
+	uint32_t number;
+	uint64_t files;
+	struct rama_job_view_moved moved;
+	struct rama_site_frame frame; /* its file NULL: it is not known which place */
+};
+/* ... of that, to one file; by file */
+struct rama_job_view_share {
+	uint64_t file; /* record id */
+	uint32_t site; /* index */
+	bool stream;   /* STDIO */
+	struct rama_job_view_moved moved;
+};
+
 struct rama_job_view_options {
-	bool trace;  /* also read traces (heat maps and phases become exact) */
-	bool detail; /* also keep single operations and offset grids, for pages */
+	bool trace;	 /* also read traces (heat maps and phases become exact) */
+	bool detail;	 /* also keep single operations and offset grids, for pages */
+	double from, to; /* only operations and calls of that time are kept; 0 0: of all */
+	/* keep all traced operations in `every`: memory then grows with the trace */
+	bool every;
 	/* told now and then how much is done, 0..1; NULL: nobody asks */
 	void (*progress)(void *ctx, double done);
 	void *ctx;
+	/* which line of source a place in a program is, as far as that is known; NULL: nobody
+	 * knows any */
+	bool (*line)(void *ctx, const struct rama_site_frame *f, struct rama_job_view_line *to);
+	void *line_ctx;
 };
 
 #define RAMA_JOB_VIEW_RANKS (1 << 21) /* more than any job has had */
 
 struct rama_job_view_work; /* what is needed while logs are read: job/work.h */
 
+/* io_uring, of all processes: PROCESS counters */
+struct rama_job_view_uring {
+	int64_t ops, submits, depth_sum, depth_max, missed;
+};
+
 struct rama_job_view {
 	struct rama_arena arena;
 	struct rama_job_view_options opt;
 	struct rama_job_view_work *work;
 	/* the job */
-	const char **logs; /* names as given */
+	const char **logs;	   /* names as given */
+	const char **log_programs; /* of each: the name of its program */
 	size_t n_logs;
 	const char *exe;  /* command line, "" if not known */
 	const char *name; /* of the program: last part of its first word, or "job" */
 	const char *log_version;
 	int64_t jobid, uid, nprocs;
+	/* ranks are processes that one of them started, without MPI: no word for people */
+	bool processes;
+	struct rama_job_view_program *programs; /* of processes, most bytes first */
+	size_t n_programs;
 	int64_t start_sec, end_sec;
 	double run_time;
-	const char *metadata; /* key=value lines */
+	const char *metadata; /* key=value lines, of the first log */
+	/* what the batch system says of all of its logs alike, lines of the same kind */
+	char batch[RAMA_LOG_BATCH_ROOM];
 	const char *
 		*hosts; /* distinct; nodes of the job if it is known on all of them, see nodes */
 	size_t n_hosts;
@@ -274,14 +396,18 @@ struct rama_job_view {
 	/* processes that did not end by themselves, that still ran; what was dropped, see
 	 * PROCESS counters */
 	int64_t unfinished, running, lost_events, missed_calls, folded_files;
-	const char *missing_ranks;	   /* "3,7-9" or NULL */
+	struct rama_job_view_uring uring;
+	const char *missing_ranks; /* "3,7-9" or NULL */
+	/* how a parallel job was started, with its launcher; NULL: not known */
+	const char *command;
 	struct rama_log_unseen_sum unseen; /* programs that could not be observed */
 	/* programs that nothing is here of for want of room, and their calls as far as known */
 	int64_t unplaced, unplaced_calls;
 	bool complete;
 	/* what it did */
 	struct rama_job_view_file *files;
-	size_t n_files, n_real; /* n_real: without pseudo ones */
+	size_t n_files, n_real; /* n_real: how many files there were, without pseudo ones */
+	bool files_estimated;	/* since some had no room of their own */
 	struct rama_map by_id;	/* id -> index in files */
 	struct rama_job_view_part *parts;
 	size_t n_parts;
@@ -301,14 +427,27 @@ struct rama_job_view {
 	struct rama_job_view_phase *phases;
 	size_t n_phases;
 	bool phases_traced;
+	struct rama_job_view_named *named; /* phases that the program named, by start */
+	size_t n_named;
+	struct rama_job_view_site *sites; /* places in the program; what moved most first */
+	size_t n_sites;
+	struct rama_job_view_share *shares; /* places and files, by file */
+	size_t n_shares;
 	bool traced; /* the log has a trace */
 	uint64_t segments;
 	bool segments_cut;	      /* the trace is known to lack some */
 	struct rama_job_view_op *ops; /* by start */
 	size_t n_ops;
-	bool ops_all;
+	bool ops_all;			/* all there are, of opt.from to opt.to where asked for */
+	struct rama_job_view_op *every; /* as the log has them; none unless asked for */
+	size_t n_every, every_room;
 	struct rama_job_view_offsets *offsets;
 	size_t n_offsets;
+	struct rama_job_view_call *calls; /* tree by tree; of traced logs that tell, for pages */
+	size_t n_calls;
+	bool calls_all;
+	const char *call_ops[RAMA_JOB_CALL_OPS];
+	size_t n_call_ops;
 	/* the job's own figures. Top: what ranks waited for; see struct rama_job_view_rank */
 	struct rama_job_io total; /* at the top layers */
 	struct rama_job_io disk;  /* at POSIX and STDIO (or DFS, DAOS) */
@@ -319,6 +458,8 @@ struct rama_job_view {
 	double busy_time;	  /* seconds in which at least one rank moved data; 0: not known */
 	int64_t active_ranks;	  /* that moved data at POSIX, STDIO, DFS or DAOS; -1: not known */
 	double rate;		  /* bytes per second: disk bytes / io_time */
+	/* what daemons and servers of its file system did; NULL: the log has none of them */
+	const struct rama_path_facts *path;
 };
 
 void rama_job_view_init(struct rama_job_view *v, const struct rama_job_view_options *opt);
@@ -336,10 +477,19 @@ int rama_job_view_add_segments(struct rama_job_view *v, const char *dir, struct 
 int rama_job_view_finish(struct rama_job_view *v, struct rama_err *e);
 void rama_job_view_fini(struct rama_job_view *v);
 
+/* the place that moved most bytes of a file, and what share of them; NULL: that is not known */
+const struct rama_job_view_site *rama_job_view_site_of(const struct rama_job_view *v, uint64_t file,
+						       double *share);
 /* the file of an id, or NULL */
 const struct rama_job_view_file *rama_job_view_file_of(const struct rama_job_view *v, uint64_t id);
+/* the phase named by the program that this time lies in, or NULL */
+const char *rama_job_view_named_at(const struct rama_job_view *v, double from, double to);
 /* the user in the name of a log, user_program_id123…: its length, or 0 */
 size_t rama_job_view_log_user(const char *path, const char **user);
+/* A text about ranks, for people: of a job whose ranks are processes, "rank" and "ranks" become
+ * "process" and "processes". Returns `text` itself where there is nothing to change. */
+const char *rama_job_view_say(const struct rama_job_view *v, const char *text, char *to,
+			      size_t room);
 /* the name cut in the middle to at most `most` characters (not bytes) */
 const char *rama_job_view_short_name(const char *name, unsigned most, char *to, size_t room);
 

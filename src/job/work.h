@@ -77,15 +77,18 @@ struct rama_job_view_work {
 	struct rama_job_traced_rank *traced;
 	size_t n_traced, traced_room;
 	int64_t unfinished, running; /* processes */
+	int64_t told, roots;	     /* processes of all logs; whose parent is none of them */
 	const char *last_dir;	     /* of the last name that was looked up, */
 	size_t last_dir_len;
 	double steps, done; /* for progress */
 	/* all of them */
-	size_t files_room, parts_room, modules_room, logs_room, hosts_room, mounts_room;
+	size_t files_room, parts_room, modules_room, logs_room, programs_of_room, hosts_room,
+		mounts_room, programs_room, named_room, sites_room, shares_room;
 	uint64_t records[RAMA_TAB_MODULES_KNOWN];
 	double start; /* of the job, seconds of real time */
 	struct rama_map parts_by_id[RAMA_JOB_LAYERS];
-	struct rama_map hosts;			      /* hash of a name -> index */
+	struct rama_map sites_by_name;		      /* hash of a first frame -> index */
+	struct rama_map hosts, programs;	      /* hash of a name -> index */
 	struct rama_job_io *rank_io[RAMA_JOB_LAYERS]; /* v->nprocs; NULL: layer not used */
 	uint8_t *moved; /* v->nprocs: 1 moved data at the lowest layers */
 	struct rama_job_trace *trace;
@@ -133,6 +136,7 @@ int rama_job_view_processes(struct rama_job_view *v);
 int rama_job_view_host(struct rama_job_view *v, int64_t rank, const char *host, size_t n);
 int rama_job_view_missing(struct rama_job_view *v); /* what the metadata say of it */
 void rama_job_view_nodes_finish(struct rama_job_view *v);
+void rama_job_view_programs_finish(struct rama_job_view *v);
 
 /* lustre.c; groups of files: files.c; sizes of accesses: view.c */
 int rama_job_view_stripes(struct rama_job_view *v);
@@ -146,9 +150,32 @@ void rama_job_heat_maps_free(struct rama_job_heat_maps *h);
 int rama_job_view_trace(struct rama_job_view *v);
 void rama_job_trace_free(struct rama_job_trace *t);
 int rama_job_view_times_finish(struct rama_job_view *v);
+int rama_job_conflicts_finish(struct rama_job_view *v);	 /* conflicts.c */
 void rama_job_view_trace_sizes(struct rama_job_view *v); /* exact ones instead of guesses */
+
+/* does it touch the time of which single operations are kept? */
+static inline bool rama_job_view_wanted(const struct rama_job_view *v, double start, double end)
+{
+	return !(v->opt.to > v->opt.from) || (end >= v->opt.from && start <= v->opt.to);
+}
+
+/* calls.c: calls inside of calls */
+int rama_job_view_calls(struct rama_job_view *v);
 
 /* view.c: how far reading has come; at: place in the file */
 void rama_job_view_progress(struct rama_job_view *v, unsigned module, uint64_t at);
+
+/* path.c: calls of the log, and what is below them; 0 or RAMA_EMEMORY, or what a strict log says */
+int rama_job_view_path(struct rama_job_view *v);
+
+/* named.c */
+int rama_job_view_named_read(struct rama_job_view *v);
+/* sites.c */
+int rama_job_view_sites_read(struct rama_job_view *v);
+int rama_job_view_sites_finish(struct rama_job_view *v);
+void rama_job_view_sites_free(struct rama_job_view *v);
+
+int rama_job_view_named_finish(struct rama_job_view *v);
+void rama_job_view_named_free(struct rama_job_view *v);
 
 #endif

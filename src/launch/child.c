@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/follow.h"
 #include "base/now.h"
 
 #define SECOND 1000000000 /* ns */
@@ -44,6 +45,8 @@ static void become(struct rama_launch_child *c, int tell, char *const *argv, cha
 
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		sigaction(ignored[i], &c->before[i], NULL);
+	if (c->follow != NULL) /* if that fails it runs all the same */
+		rama_follow_ask(c->follow, RAMA_FOLLOW_ME);
 	sigprocmask(SIG_SETMASK, &c->mask, NULL);
 	execvpe(argv[0], argv, envp);
 	why = errno;
@@ -153,9 +156,11 @@ int rama_launch_child_run(struct rama_launch_child *c, char *const *argv, char *
 	sigset_t set;
 	int tell[2];
 
-	*c = (struct rama_launch_child){
-		.parallel = c->parallel, .second = c->second, .pause = c->pause, .ctx = c->ctx
-	};
+	*c = (struct rama_launch_child){ .parallel = c->parallel,
+					 .follow = c->follow,
+					 .second = c->second,
+					 .pause = c->pause,
+					 .ctx = c->ctx };
 	if (pipe2(tell, O_CLOEXEC) != 0)
 		return -1;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -16,6 +16,8 @@ struct rama_launch_child {
 	void (*second)(void *ctx);
 	void (*pause)(void *ctx);
 	void *ctx;
+	/* Set by the caller or NULL: where the command asks to be followed (base/follow.h). */
+	const char *follow;
 	pid_t pid;
 	int error;		    /* errno of the start; 0: it ran */
 	int status;		    /* as a shell says it: exit status, or 128 + signal */

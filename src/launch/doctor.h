@@ -19,4 +19,9 @@ struct rama_launch_check {
 bool rama_launch_doctor(const char *root, const char *library,
 			void (*tell)(void *ctx, const struct rama_launch_check *c), void *ctx);
 
+/* The same for `iorama path`: how far down a call can be followed. Nothing in it is needed, so
+ * nothing fails. */
+void rama_launch_doctor_path(const char *root,
+			     void (*tell)(void *ctx, const struct rama_launch_check *c), void *ctx);
+
 #endif

@@ -161,13 +161,24 @@ const struct rama_launch_seg_info *rama_launch_job_first(const struct rama_launc
 	return first;
 }
 
+static void job_fini(struct rama_launch_job *j)
+{
+	rama_launch_seg_infos_fini(&j->infos);
+	rama_gather_list_fini(&j->segs);
+	free(j->dir);
+}
+
+void rama_launch_jobs_remove(struct rama_launch_jobs *jobs, size_t i)
+{
+	job_fini(&jobs->job[i]);
+	jobs->n--;
+	memmove(&jobs->job[i], &jobs->job[i + 1], (jobs->n - i) * sizeof(*jobs->job));
+}
+
 void rama_launch_jobs_fini(struct rama_launch_jobs *jobs)
 {
-	for (size_t i = 0; i < jobs->n; i++) {
-		rama_launch_seg_infos_fini(&jobs->job[i].infos);
-		rama_gather_list_fini(&jobs->job[i].segs);
-		free(jobs->job[i].dir);
-	}
+	for (size_t i = 0; i < jobs->n; i++)
+		job_fini(&jobs->job[i]);
 	free(jobs->job);
 	*jobs = (struct rama_launch_jobs){ 0 };
 }

@@ -25,6 +25,7 @@ int rama_launch_jobs_add_files(struct rama_launch_jobs *jobs, const char *const 
 			       struct rama_err *e);
 /* everywhere segments are kept without being told otherwise */
 int rama_launch_jobs_add_default(struct rama_launch_jobs *jobs, struct rama_err *e);
+void rama_launch_jobs_remove(struct rama_launch_jobs *jobs, size_t i); /* from the list */
 void rama_launch_jobs_fini(struct rama_launch_jobs *jobs);
 
 /* running, empty, elsewhere, bad or dead */

@@ -4,7 +4,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#ifndef RAMA_WITHOUT_JANSSON
 #include <jansson.h>
+#endif
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@
 
 #include "agent/agent.h"
 #include "base/now.h"
+#include "base/without.h"
 #include "config/state.h"
 #include "config/value.h"
 #include "gather/pack.h"
@@ -30,8 +33,9 @@
 
 #define PATIENCE 30.0	   /* s for the agent in the end */
 #define PATIENCE_STORE 5.0 /* s for a store that does not answer */
+#define PATIENCE_AGENT 2.0 /* s for an agent to begin */
 #define AGAIN_MOST 3	   /* times that an agent is started again */
-#define STEP 5		   /* ms between two looks while waiting */
+#define STEP 2		   /* ms between two looks while waiting */
 
 static void wait_step(void)
 {
@@ -53,7 +57,10 @@ static bool spool_place(struct rama_launch_live *v, const char *job)
 		snprintf(v->spool, sizeof(v->spool), "%s.run/%s", given, job);
 	} else {
 		snprintf(name, sizeof(name), "spool.run/%s", job);
-		rama_config_state_place(v->spool, sizeof(v->spool), name);
+		if (!rama_config_state_place(v->spool, sizeof(v->spool), name)) {
+			errno = ENOENT;
+			return false;
+		}
 	}
 	return strlen(v->spool) < sizeof(v->spool) - 64;
 }
@@ -175,6 +182,18 @@ static void find_key(struct rama_launch_live *v, const char *job)
 	snprintf(v->key, sizeof(v->key), "%u/%.100s", (unsigned)geteuid(), job);
 }
 
+int rama_launch_live_possible(struct rama_err *e)
+{
+#ifdef RAMA_WITHOUT_LIBUV
+	return rama_err_without(e, "the loop of iorama agent (libuv)");
+#elif defined(RAMA_WITHOUT_JANSSON)
+	return rama_err_without(e, "a reader of JSON (jansson)");
+#else
+	(void)e;
+	return 0;
+#endif
+}
+
 void rama_launch_live_start(struct rama_launch_live *v, const struct rama_launch_place *place)
 {
 	int64_t pid = 0;
@@ -263,11 +282,31 @@ static void read_rings(struct rings *r, const char *dir)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+/* it has found what is in its directory, and knows what to do with signals */
+static bool is_ready(const struct rama_launch_live *v)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/" RAMA_AGENT_STATUS_FILE, v->spool);
+	return access(path, F_OK) == 0;
+}
+
+/* A command may be done before its agent has begun; the segments are to be found by it all the
+ * same, since the store would know nothing of the processes. */
+static void wait_until_ready(const struct rama_launch_live *v)
+{
+	double end = rama_now() + PATIENCE_AGENT;
+
+	while (v->agent > 0 && !v->other && !is_ready(v) && agent_lives(v) && rama_now() < end)
+		wait_step();
+}
+
 void rama_launch_live_drain(struct rama_launch_live *v)
 {
 	double end = rama_now() + PATIENCE;
 	struct rings r;
 
+	wait_until_ready(v);
 	do {
 		read_rings(&r, v->dir);
 		v->seen = r.made + r.dropped + v->past_made + v->past_dropped;
@@ -291,6 +330,13 @@ struct status {
 	char sink[PATH_MAX];
 };
 
+#ifdef RAMA_WITHOUT_JANSSON
+static void read_status(const struct rama_launch_live *v, struct status *s)
+{
+	(void)v;
+	*s = (struct status){ 0 };
+}
+#else
 static uint64_t number(const json_t *o, const char *key)
 {
 	const json_t *x = json_object_get(o, key);
@@ -329,6 +375,7 @@ static void read_status(const struct rama_launch_live *v, struct status *s)
 	}
 	json_decref(doc);
 }
+#endif
 
 static bool in_store(const struct rama_launch_live *v, const char *sink)
 {
@@ -349,6 +396,14 @@ static bool ask_store(struct rama_launch_live *v, struct rama_query_job_live *c,
 		rama_store_close(s);
 	}
 	return rc >= 0;
+}
+
+/* With its directory gone it ends by itself, but looks for that once a second, which is longer
+ * than many commands take: so it is told. One that is not ready would die of the signal. */
+static void end_agent(const struct rama_launch_live *v)
+{
+	if (is_ready(v) || access(v->dir, F_OK) == 0)
+		kill(v->agent, SIGTERM);
 }
 
 /* Its end is known by the descriptor; an agent that reads all jobs goes on, and is done with
@@ -435,9 +490,8 @@ void rama_launch_live_end(struct rama_launch_live *v, bool left, const char *log
 	struct rama_err e = { 0 };
 	bool in_time = true;
 
-	/* with its directory gone it ends by itself; where that stays it is told to */
-	if (v->agent > 0 && !v->other && !left && access(v->dir, F_OK) == 0)
-		kill(v->agent, SIGTERM);
+	if (v->agent > 0 && !v->other && !left)
+		end_agent(v);
 	if (v->agent > 0 && !left)
 		in_time = wait_for_agent(v);
 	if (v->told.hide != NULL)

@@ -45,6 +45,8 @@ struct rama_launch_live {
 	bool counted;	  /* stored is known */
 };
 
+/* RAMA_EIO: what --live needs was left out of this build */
+int rama_launch_live_possible(struct rama_err *e);
 /* Starts an agent for the job, unless one reads there already. */
 void rama_launch_live_start(struct rama_launch_live *v, const struct rama_launch_place *place);
 /* Once a second while the command runs; and when the terminal is somebody else's for a while. */

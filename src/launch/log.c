@@ -95,6 +95,8 @@ static int free_name(char path[PATH_MAX], const char *wanted)
 	return -1;
 }
 
+/* -o; else a short name where the user is, and one that many users and jobs can share a directory
+ * with in any other place */
 static int choose(const struct rama_launch_log_place *p, const struct rama_launch_log_about *about,
 		  char path[PATH_MAX])
 {
@@ -113,6 +115,11 @@ static int choose(const struct rama_launch_log_place *p, const struct rama_launc
 			return snprintf(path, PATH_MAX, "%s", p->file) < PATH_MAX ? 0 : -1;
 		return free_name(path, p->file);
 	}
+	if (strcmp(p->dir, ".") == 0) {
+		snprintf(name, sizeof(name), "%.100s-%lld-%lld" SUFFIX, about->program,
+			 (long long)about->jobid, (long long)about->pid);
+		return free_name(path, name);
+	}
 	gethostname(host, sizeof(host) - 1);
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (start == 0)
@@ -120,8 +127,6 @@ static int choose(const struct rama_launch_log_place *p, const struct rama_launc
 	n.end_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 	localtime_r(&start, &n.start);
 	rama_config_logname_final(name, sizeof(name), &n, 0);
-	if (strcmp(p->dir, ".") == 0)
-		return free_name(path, name);
 	if (snprintf(wanted, sizeof(wanted), "%s/%s", p->dir, name) >= (int)sizeof(wanted))
 		return -1;
 	return free_name(path, wanted);
@@ -144,9 +149,5 @@ int rama_launch_log_make(const struct rama_launch_log_place *p, const struct ram
 	else
 		rc = rama_gather_job((const char *const *)segs->path, segs->n, path, opt, result,
 				     e);
-	if (rc < 0)
-		return rama_err_prefix(e, "%s", path);
-	if (p->file == NULL)
-		chmod(path, 0400); /* as processes that write their own */
-	return 0;
+	return rc < 0 ? rama_err_prefix(e, "%s", path) : 0;
 }

@@ -95,6 +95,7 @@ static void look_at(struct rama_launch_made *m, const char *path)
 		snprintf(m->program, sizeof(m->program), "%s",
 			 log.job.exe != NULL ? log.job.exe : "");
 		m->start = (uint64_t)log.job.start_sec * 1000000000 + (uint64_t)log.job.start_nsec;
+		m->jobid = log.job.jobid;
 		rama_log_close(&log);
 	}
 	rama_file_close(&file);

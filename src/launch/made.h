@@ -17,6 +17,7 @@ struct rama_launch_made {
 	/* of the first of them */
 	char program[256];
 	uint64_t start; /* ns since 1970 */
+	int64_t jobid;
 };
 
 /* where they go; 0, or an error if the directory cannot be known */

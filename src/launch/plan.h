@@ -17,6 +17,7 @@ enum rama_launch_kind {
 	RAMA_LAUNCH_MPI,
 	RAMA_LAUNCH_REFUSED,
 	RAMA_LAUNCH_ELSEWHERE,
+	RAMA_LAUNCH_DAEMON,
 #define FAMILY(symbol, ...) RAMA_LAUNCH_##symbol,
 #define LAUNCHER(...)
 #include "table/launchers.def"

@@ -116,9 +116,61 @@ static void make_log(struct rama_launch_recover *r, struct rama_launch_job *j)
 	drop_read(r, j);
 }
 
+/* ---- which segments -------------------------------------------------------------------------- */
+
+bool rama_launch_recover_is_batch(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+
+	return n > 0 && n < 19 && (text[n] == '\0' || (text[n] == '.' && text[n + 1] != '\0'));
+}
+
+static bool is_wanted(const struct rama_launch_recover *r, const struct rama_launch_seg_info *info)
+{
+	char *end;
+	int64_t id = strtoll(r->batch, &end, 10);
+
+	return !info->bad && info->jobid == id &&
+	       (*end == '\0' || strcmp(end + 1, info->step) == 0);
+}
+
+/* leaves those that are asked for */
+static int choose(const struct rama_launch_recover *r, struct rama_launch_job *j,
+		  struct rama_err *e)
+{
+	size_t n = 0;
+
+	if (r->batch == NULL)
+		return 0;
+	for (size_t i = 0; i < j->infos.n; i++) {
+		if (is_wanted(r, &j->infos.info[i]))
+			j->segs.path[n++] = j->segs.path[i];
+		else
+			free(j->segs.path[i]);
+	}
+	j->segs.n = n;
+	rama_launch_seg_infos_fini(&j->infos);
+	return rama_launch_seg_infos_read(&j->infos, &j->segs) == 0 ? 0 : rama_err_no_memory(e);
+}
+
+/* Between looking and locking somebody else may have made the log: what is there now? */
+static int look_again(const struct rama_launch_recover *r, struct rama_launch_job *j)
+{
+	struct rama_err e = { 0 };
+	struct rama_gather_list now = { 0 };
+	int rc = access(j->dir, F_OK) == 0 ? rama_gather_find(&now, j->dir, &e) : 0;
+
+	rama_gather_list_fini(&j->segs);
+	rama_launch_seg_infos_fini(&j->infos);
+	j->segs = now;
+	if (rc == 0)
+		rc = rama_launch_seg_infos_read(&j->infos, &j->segs);
+	return rc == 0 ? choose(r, j, &e) : rc;
+}
+
 void rama_launch_recover_job(struct rama_launch_recover *r, struct rama_launch_job *j)
 {
-	bool named = r->running && !r->remove;
+	bool named = r->running && !r->remove, any = j->segs.n > 0, gone = false;
 	int lock = -2;
 
 	if (rama_launch_job_runs(j) && !named) {
@@ -130,9 +182,11 @@ void rama_launch_recover_job(struct rama_launch_recover *r, struct rama_launch_j
 					 : "still runs; --running makes a log of it as it is");
 		return;
 	}
-	if (j->dir != NULL && !j->locked)
+	if (j->dir != NULL && !j->locked) {
 		lock = rama_gather_place_lock(j->dir);
-	if (lock == -1) {
+		gone = any && (look_again(r, j) != 0 || j->segs.n == 0);
+	}
+	if (lock == -1 || gone) {
 		r->left++; /* somebody was faster */
 	} else if (r->remove || j->segs.n == 0) {
 		if (j->segs.n > 0)
@@ -146,6 +200,19 @@ void rama_launch_recover_job(struct rama_launch_recover *r, struct rama_launch_j
 	}
 	if (lock >= 0)
 		close(lock);
+}
+
+/* jobs that have none of them are as if they were not there */
+static int only_wanted(struct rama_launch_recover *r, struct rama_err *e)
+{
+	int rc = 0;
+
+	for (size_t i = r->batch != NULL ? r->jobs.n : 0; i-- > 0 && rc == 0;) {
+		rc = choose(r, &r->jobs.job[i], e);
+		if (rc == 0 && r->jobs.job[i].segs.n == 0)
+			rama_launch_jobs_remove(&r->jobs, i);
+	}
+	return rc;
 }
 
 int rama_launch_recover_find(struct rama_launch_recover *r, const char *const *args, size_t n_args,
@@ -172,7 +239,7 @@ int rama_launch_recover_find(struct rama_launch_recover *r, const char *const *a
 	if (rc == 0 && n > 0)
 		rc = rama_launch_jobs_add_files(&r->jobs, files, n, e);
 	free(files);
-	return rc;
+	return rc == 0 ? only_wanted(r, e) : rc;
 }
 
 size_t rama_launch_recover_ready(const struct rama_launch_recover *r)

@@ -23,6 +23,7 @@ struct rama_launch_recover {
 	struct rama_launch_log_place log; /* where logs go */
 	bool running;			  /* jobs that run, too, as they are */
 	bool remove;			  /* make no logs */
+	const char *batch; /* only of this job of a batch system, 4242 or 4242.0; NULL: of all */
 	struct rama_launch_told told;
 	void (*done)(void *ctx, const struct rama_launch_recovered *done); /* or NULL */
 
@@ -31,6 +32,8 @@ struct rama_launch_recover {
 	int status;	   /* exit status for the worst that was found; 0: nothing */
 };
 
+/* Is it the id of a job of a batch system, or of a step of one? */
+bool rama_launch_recover_is_batch(const char *text);
 /* the jobs of directories and segments; without any, wherever they are kept */
 int rama_launch_recover_find(struct rama_launch_recover *r, const char *const *args, size_t n_args,
 			     struct rama_err *e);

@@ -10,6 +10,7 @@
 
 #include "config/jobid.h"
 #include "config/value.h"
+#include "launch/awaited.h"
 #include "launch/find.h"
 #include "launch/take.h"
 #include "launch/vars.h"
@@ -38,11 +39,33 @@ static void find_jobid(struct rama_launch_run *r)
 	const char *named = getenv("DARSHAN_JOBID");
 	struct rama_config_jobid job;
 
-	r->jobid = getpid();
 	if (r->asked.jobid >= 0)
 		r->jobid = r->asked.jobid;
 	else if (rama_config_jobid_find(&job, named != NULL ? named : "", look, NULL))
 		r->jobid = job.id;
+	else
+		r->own_jobid = true;
+	if (r->own_jobid)
+		r->jobid = getpid();
+}
+
+/* A launcher may make the job of the batch system itself, and only its ranks are told the id: it
+ * is that of all, if they agree. */
+static void learn_jobid(struct rama_launch_run *r, const struct rama_launch_seg_infos *infos)
+{
+	int64_t id = r->made.it.n > 0 ? r->made.jobid : -1;
+
+	if (!r->own_jobid)
+		return;
+	for (size_t i = 0; i < infos->n; i++) {
+		if (infos->info[i].bad)
+			continue;
+		if (id >= 0 && id != infos->info[i].jobid)
+			return;
+		id = infos->info[i].jobid;
+	}
+	if (id >= 0)
+		r->jobid = id;
 }
 
 /* value NULL: there was no memory for it */
@@ -63,9 +86,12 @@ static int add_preload(struct rama_launch_run *r, const struct rama_launch_in *i
 		       struct rama_err *e)
 {
 	size_t launcher = rama_launch_parallel(in);
+	const char *as_it_is = getenv("LD_PRELOAD");
 	char path[PATH_MAX];
 	int rc;
 
+	if (r->asked.any == RAMA_ANY_ALL)
+		return add_var(r, "LD_PRELOAD", as_it_is != NULL ? as_it_is : "", e);
 	if (launcher != SIZE_MAX)
 		rama_launch_find_rank_program(&r->asked.args[launcher + 1], &r->preloaded);
 	else if (rama_launch_find_program(r->asked.args[0], path))
@@ -98,13 +124,15 @@ static int make_vars(struct rama_launch_run *r, const struct rama_launch_in *in,
 	} more[] = {
 		{ "IORAMA_DIR", r->place.root, true },
 		{ "IORAMA_JOB", r->place.job, true },
-		{ "IORAMA_JOBID", number, true },
+		{ r->own_jobid ? "IORAMA_RUN_JOBID" : "IORAMA_JOBID", number, true },
 		{ "IORAMA_RUN_HOST", r->made.host, true },
 		{ "IORAMA_RUN_LOG", r->made.told, true },
+		{ "IORAMA_ANY", r->any.name, r->asked.any == RAMA_ANY_AUTO },
 		{ "IORAMA_TRACE_MEMORY", q->memory, q->memory != NULL },
-		{ "IORAMA_TRACE", "1", q->trace || q->memory != NULL },
+		{ "IORAMA_TRACE", "1", q->trace || q->path || q->memory != NULL },
 		{ "IORAMA_LIVE_TAG", q->tag, q->live && q->tag != NULL },
 		{ "IORAMA_LIVE", "1", q->live },
+		{ "IORAMA_SITES", "1", getenv("IORAMA_SITES") == NULL },
 	};
 	int rc = add_preload(r, in, e);
 
@@ -121,6 +149,10 @@ static int make_vars(struct rama_launch_run *r, const struct rama_launch_in *in,
 
 static bool is_ours(const struct rama_launch_run *r, const char *entry)
 {
+	/* of an iorama run that this one is within */
+	if (strncmp(entry, "IORAMA_JOBID=", 13) == 0 ||
+	    strncmp(entry, "IORAMA_RUN_JOBID=", 17) == 0 || strncmp(entry, "IORAMA_ANY=", 11) == 0)
+		return true;
 	for (size_t i = 0; i < r->n_vars; i++) {
 		size_t n = strlen(r->var[i].name);
 
@@ -196,6 +228,9 @@ int rama_launch_run_prepare(struct rama_launch_run *r, struct rama_err *e)
 	    rama_launch_place_make(&r->place, e) != 0 ||
 	    rama_launch_made_init(&r->made, &r->asked.log, r->place.job, e) != 0)
 		return RAMA_EIO; /* whatever it was: the machine is not as it should be */
+	r->any.life = -1;
+	if (r->asked.any != RAMA_ANY_OFF)
+		rama_any_name(&r->any);
 	rc = make_vars(r, &in, e);
 	in.vars = r->var;
 	in.n_vars = r->n_vars;
@@ -253,8 +288,8 @@ static const char *why_unobserved(struct rama_launch_run *r)
 	if (strcmp(rama_config_value(RAMA_TAB_SET_DISABLE), "0") != 0 ||
 	    look(NULL, "DARSHAN_DISABLE") != NULL)
 		hint = "; IORAMA_DISABLE or DARSHAN_DISABLE is set";
-	else if (r->kind.why == RAMA_UNSEEN_STATIC)
-		hint = "; link it with `iorama config --static-ldflags`";
+	else if (r->kind.why == RAMA_UNSEEN_STATIC && r->asked.any == RAMA_ANY_OFF)
+		hint = "; try --any=auto, or link it with `iorama config --static-ldflags`";
 	else if (family)
 		hint = "; if its ranks ran on other hosts, `iorama recover` may find their data "
 		       "there";
@@ -267,8 +302,24 @@ static const char *why_unobserved(struct rama_launch_run *r)
 	return r->unobserved;
 }
 
-/* what the log is to say of processes that are not in it, and of where segments were */
-static const char *note_of(const struct rama_launch_run *r, char *to, size_t room)
+/* how a parallel job was started: its program alone does not tell */
+static void note_command(struct rama_launch_run *r, char *to, size_t room)
+{
+	const char *words = rama_launch_vars_joined((char *const *)r->asked.args, &r->arena);
+	int n;
+
+	if (words == NULL || strlen(words) > RAMA_LOG_META_COMMAND_MOST)
+		return;
+	n = snprintf(to, room, RAMA_LOG_META_COMMAND "%s\n", words);
+	if (n < 0 || (size_t)n >= room)
+		to[0] = '\0';
+	for (char *p = to; p[0] != '\0' && p[1] != '\0'; p++) /* one line */
+		*p = *p == '\n' ? ' ' : *p;
+}
+
+/* what the log is to say of processes that are not in it, of where segments were, and of how the
+ * job was started */
+static const char *note_of(struct rama_launch_run *r, char *to, size_t room)
 {
 	int n = 0;
 
@@ -277,8 +328,10 @@ static const char *note_of(const struct rama_launch_run *r, char *to, size_t roo
 		n = snprintf(to, room,
 			     RAMA_LOG_META_UNPLACED "%lld\n" RAMA_LOG_META_UNPLACED_CALLS "%lld\n",
 			     (long long)r->tally.unplaced, (long long)r->tally.calls);
-	if (r->place.note[0] != '\0' && strlen(r->place.root) < room - 64)
-		snprintf(to + n, room - (size_t)n, RAMA_LOG_META_PLACE "%s\n", r->place.root);
+	if (r->place.note[0] != '\0' && strlen(r->place.root) < 448)
+		snprintf(to + n, room - (size_t)n, RAMA_LOG_META_PLACE "%.447s\n", r->place.root);
+	if (rama_launch_family_name(r->plan.kind) != NULL)
+		note_command(r, to + strlen(to), room - strlen(to));
 	return to;
 }
 
@@ -292,6 +345,8 @@ static int make_log(struct rama_launch_run *r, const struct rama_gather_list *se
 					   .unseen = &r->unseen.sum,
 					   .logs = (const char *const *)r->made.it.path,
 					   .n_logs = r->made.it.n,
+					   .served = r->path.served,
+					   .n_served = r->path.n_served,
 					   .progress = r->told.progress,
 					   .problem = r->told.line,
 					   .ctx = r->told.ctx };
@@ -303,7 +358,7 @@ static int make_log(struct rama_launch_run *r, const struct rama_gather_list *se
 	const char *first = r->made.it.n > 0 ? r->made.program
 			    : infos->n > 0   ? infos->info[0].text
 					     : r->plan.argv[r->plan.program];
-	char program[NAME_MAX + 1], note[512];
+	char program[NAME_MAX + 1], note[RAMA_LOG_META_SIZE];
 	struct rama_err e = { 0 };
 	int rc;
 
@@ -355,7 +410,8 @@ static void tell_end(struct rama_launch_run *r, const char *path,
 		r->ended(r->told.ctx, &o);
 }
 
-/* Segments of processes that go on stay: `iorama recover` makes a log of them later. */
+/* Segments of processes that go on stay: `iorama recover` makes a log of them later; so do those
+ * that an agent has not read yet. */
 static void clean_up(struct rama_launch_run *r, const struct rama_gather_list *segs,
 		     const struct rama_launch_seg_infos *infos)
 {
@@ -363,6 +419,8 @@ static void clean_up(struct rama_launch_run *r, const struct rama_gather_list *s
 
 	for (size_t i = 0; keep != NULL && i < infos->n; i++)
 		keep[i] = infos->info[i].alive > 0;
+	if (keep != NULL && !r->asked.keep && !r->live.on)
+		rama_launch_awaited_leave(r->place.root, r->place.dir, segs, keep);
 	if (r->asked.keep)
 		rama_launch_note(&r->told, r->place.dir, "keeps the segments");
 	else if (keep != NULL)
@@ -407,9 +465,11 @@ static void finish(struct rama_launch_run *r)
 		goto out;
 	}
 	see_command(r, &infos);
+	learn_jobid(r, &infos);
 	if (segs.n + r->made.it.n == 0) {
 		end(r, NULL, &segs, &infos);
 	} else if (make_log(r, &segs, &infos, path) == 0) {
+		rama_launch_path_tell(&r->path, &r->told);
 		end(r, path, &segs, &infos);
 		rama_launch_made_remove(&r->made);
 	} else if (r->live.on) {
@@ -421,6 +481,24 @@ out:
 	rama_gather_list_fini(&segs);
 }
 
+/* Who is to follow is made before there are other threads. A program with other rights gets them
+ * only if nobody follows it. */
+static void begin_any(struct rama_launch_run *r)
+{
+	const struct rama_any_how how = {
+		.mode = r->asked.any, .dir = r->place.dir, .library = r->library, .envp = r->envp
+	};
+	struct rama_err e = { 0 };
+
+	if (how.mode == RAMA_ANY_OFF)
+		return;
+	if (rama_any_start(&r->any, &how, &e) != 0)
+		rama_launch_problem(&r->told, "run", "%s", e.text);
+	else if (how.mode == RAMA_ANY_ALL ? !r->kind.rights
+					  : rama_program_follows(&r->kind, r->kind.why))
+		r->child.follow = r->any.name;
+}
+
 int rama_launch_run(struct rama_launch_run *r, struct rama_err *e)
 {
 	static const struct rama_gather_list none = { 0 };
@@ -429,6 +507,7 @@ int rama_launch_run(struct rama_launch_run *r, struct rama_err *e)
 	int rc;
 
 	r->child.parallel = rama_launch_family_name(r->plan.kind) != NULL;
+	begin_any(r);
 	if (r->asked.live) {
 		snprintf(r->live.store, sizeof(r->live.store), "%s", r->asked.store);
 		rama_launch_live_start(&r->live, &r->place);
@@ -438,7 +517,11 @@ int rama_launch_run(struct rama_launch_run *r, struct rama_err *e)
 	}
 	if (!r->asked.keep)
 		take = rama_launch_take_start(&r->place, r->live.on);
+	if (r->asked.path)
+		rama_launch_path_begin(&r->path, r->library, &r->told);
 	rc = rama_launch_child_run(&r->child, r->plan.argv, r->envp);
+	rama_any_end(&r->any);
+	rama_launch_path_end(&r->path, &r->told);
 	rama_launch_take_stop(take, &taken);
 	r->live.past_made = taken.made;
 	r->live.past_dropped = taken.dropped;
@@ -467,5 +550,6 @@ void rama_launch_run_fini(struct rama_launch_run *r)
 	rama_launch_place_unlock(&r->place);
 	rama_launch_live_fini(&r->live);
 	rama_launch_made_fini(&r->made);
+	rama_launch_path_fini(&r->path);
 	rama_arena_fini(&r->arena);
 }

@@ -4,17 +4,19 @@
 #ifndef RAMA_LAUNCH_RUN_H
 #define RAMA_LAUNCH_RUN_H
 
+#include "any/any.h"
 #include "base/arena.h"
 #include "base/program.h"
 #include "launch/child.h"
 #include "launch/live.h"
 #include "launch/log.h"
 #include "launch/made.h"
+#include "launch/path.h"
 #include "launch/plan.h"
 #include "launch/segs.h"
 #include "logfile/unseen.h"
 
-#define RAMA_LAUNCH_VARS 13 /* at most */
+#define RAMA_LAUNCH_VARS 14 /* at most */
 
 struct rama_launch_globs {
 	const char *const *glob;
@@ -27,6 +29,8 @@ struct rama_launch_asked {
 	const char *library;	 /* NULL: that of IORAMA_LIB, or the one beside this program */
 	int64_t jobid;		 /* -1: as the scheduler says, or one of our own */
 	bool trace, live, keep;	 /* keep: the segments stay */
+	enum rama_any_mode any;	 /* who is followed from outside */
+	bool path;		 /* daemons and servers, too; with trace */
 	const char *memory;	 /* for tracing, or NULL */
 	const char *tag;	 /* of live events, or NULL */
 	const char *store;	 /* of live events */
@@ -63,6 +67,7 @@ struct rama_launch_run {
 
 	/* after rama_launch_run_prepare */
 	int64_t jobid;
+	bool own_jobid;				      /* our process id, for want of another one */
 	struct rama_launch_var var[RAMA_LAUNCH_VARS]; /* the first is LD_PRELOAD */
 	size_t n_vars;
 	struct rama_launch_plan plan;
@@ -73,6 +78,8 @@ struct rama_launch_run {
 	/* within */
 	struct rama_launch_place place;
 	struct rama_launch_made made;
+	struct rama_launch_path path;
+	struct rama_any any;
 	char library[PATH_MAX];
 	struct rama_arena arena;
 	char **envp;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "gather/pack.h"
+#include "logfile/meta.h"
 
 /* what a segment says goes to terminals */
 static void make_plain(char *text)
@@ -14,6 +15,14 @@ static void make_plain(char *text)
 	for (; *text != '\0'; text++)
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
 			*text = '?';
+}
+
+static void read_step(struct rama_launch_seg_info *info, const char *batch)
+{
+	size_t n = 0;
+	const char *step = rama_log_meta_get(batch, rama_log_batch_keys[RAMA_LOG_BATCH_STEP], &n);
+
+	snprintf(info->step, sizeof(info->step), "%.*s", (int)n, step != NULL ? step : "");
 }
 
 static void read_one(struct rama_launch_seg_info *info, const char *path, struct rama_seg *seg)
@@ -37,6 +46,7 @@ static void read_one(struct rama_launch_seg_info *info, const char *path, struct
 			info->pid_start = seg->id.pid_start;
 			info->jobid = seg->id.jobid;
 			info->start = seg->id.clock.real0;
+			read_step(info, seg->id.batch);
 			snprintf(info->host, sizeof(info->host), "%s", seg->id.host);
 		}
 		rama_gather_file_close(&file);

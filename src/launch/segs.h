@@ -18,6 +18,7 @@ struct rama_launch_seg_info {
 	uint64_t pid_start; /* tells it from a later process of the same id */
 	uint64_t start;	    /* ns since 1970 */
 	uint64_t size;	    /* bytes it takes */
+	char step[24];	    /* of the batch job, "": not known */
 	char host[64];
 	char text[256]; /* command line, or why it is bad */
 };

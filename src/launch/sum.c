@@ -123,6 +123,7 @@ static void add_process(struct walk *w, const struct rama_core_record *r)
 	s->unfinished += ended == 0;
 	s->lost = rama_core_add(s->lost, v[RAMA_TAB_PROCESS_EVENTS_LOST].i);
 	s->missed = rama_core_add(s->missed, v[RAMA_TAB_PROCESS_CALLS_MISSED].i);
+	s->uring_missed = rama_core_add(s->uring_missed, v[RAMA_TAB_PROCESS_URING_MISSED].i);
 	s->folded = rama_core_add(s->folded, v[RAMA_TAB_PROCESS_FILES_FOLDED].i);
 	if (rank < 0 || rank >= s->nprocs)
 		return;
@@ -208,6 +209,8 @@ static void read_metadata(struct rama_launch_sum *s, const char *text)
 	}
 	key = strstr(text, RAMA_LOG_META_QUIET);
 	s->quiet = key != NULL ? strtoll(key + strlen(RAMA_LOG_META_QUIET), NULL, 10) : 0;
+	key = strstr(text, RAMA_LOG_META_FOLLOWED);
+	s->followed = key != NULL ? strtoll(key + strlen(RAMA_LOG_META_FOLLOWED), NULL, 10) : 0;
 	s->unknown_mpi = strstr(text, RAMA_LOG_META_MPI "unknown") != NULL;
 	rama_log_unseen_read(&s->unseen, text);
 }

@@ -27,8 +27,10 @@ struct rama_launch_sum {
 	double slowest_time;
 	size_t unfinished; /* processes that did not end by themselves */
 	int64_t lost, missed, folded;
-	bool partial;  /* some module lacks data */
-	char *missing; /* ranks that are not in the log: "3,7-9"; NULL: none */
+	int64_t uring_missed; /* operations of io_uring */
+	bool partial;	      /* some module lacks data */
+	char *missing;	      /* ranks that are not in the log: "3,7-9"; NULL: none */
+	int64_t followed; /* programs that were followed from outside */
 	int64_t quiet; /* processes that confined themselves, and were not recorded after that */
 	/* programs that could not be observed, the command too */
 	struct rama_log_unseen_sum unseen;

@@ -18,6 +18,7 @@
 
 #include "base/now.h"
 #include "gather/pack.h"
+#include "launch/awaited.h"
 #include "look/find.h"
 
 #define NEW_MOST 64 /* so many new segments are worth a look at once; fewer after a second */
@@ -82,6 +83,7 @@ static bool is_read(struct rama_launch_take *t, bool awaited, struct rama_launch
 {
 	struct rama_err e;
 
+	awaited = awaited || rama_launch_awaited_is(&t->seg);
 	for (uint32_t i = 0; i < rama_seg_lanes(&t->seg); i++) {
 		if (rama_seg_lane_get(&t->seg, i, &t->lane, &e) != 0)
 			return false;

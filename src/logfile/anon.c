@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/recordid.h"
+#include "logfile/meta.h"
 
 #define SUFFIX_MAX 8 /* longer ones are part of a name */
 
@@ -131,6 +132,11 @@ void rama_log_anon_record(const struct rama_log_anon *a, struct rama_core_record
 		r->w[RAMA_TAB_POSIX_RENAMED_FROM].u =
 			rama_log_anon_id(a, r->w[RAMA_TAB_POSIX_RENAMED_FROM].u);
 		break;
+	case RAMA_TAB_MOD_EXTRA:
+		r->w[RAMA_TAB_EXTRA_RENAMED_FROM].u =
+			rama_log_anon_id(a, r->w[RAMA_TAB_EXTRA_RENAMED_FROM].u);
+		r->w[RAMA_TAB_EXTRA_STREAM].u = rama_log_anon_id(a, r->w[RAMA_TAB_EXTRA_STREAM].u);
+		break;
 	case RAMA_TAB_MOD_H5D:
 		r->w[RAMA_TAB_H5D_FILE_REC_ID].u =
 			rama_log_anon_id(a, r->w[RAMA_TAB_H5D_FILE_REC_ID].u);
@@ -147,6 +153,17 @@ void rama_log_anon_record(const struct rama_log_anon *a, struct rama_core_record
 	case RAMA_TAB_MOD_PROCESS:
 		hide_text(a, r->w[RAMA_TAB_PROCESS_HOSTNAME].b, 64);
 		hide_command(a, r);
+		break;
+	case RAMA_TAB_MOD_CALLS:
+		for (uint64_t i = 0; i < r->count[0]; i++)
+			r->array[0][i].u = rama_log_anon_id(a, r->array[0][i].u);
+		if (r->w[RAMA_TAB_CALLS_HOST].u != 0)
+			r->w[RAMA_TAB_CALLS_HOST].u =
+				rama_log_anon_id(a, r->w[RAMA_TAB_CALLS_HOST].u);
+		break;
+	case RAMA_TAB_MOD_SITES:
+		for (uint64_t i = 0; i < r->count[0]; i++)
+			r->array[0][8 * i].u = rama_log_anon_id(a, r->array[0][8 * i].u);
 		break;
 	case RAMA_TAB_MOD_BGQ:
 		r->w[RAMA_TAB_BGQ_CSJOBID].u = hash(a, &r->w[RAMA_TAB_BGQ_CSJOBID], 8) >> 33;
@@ -171,4 +188,9 @@ void rama_log_anon_job(const struct rama_log_anon *a, struct rama_log_job *job, 
 	job->exe = exe;
 	job->uid = (int64_t)(hash(a, &job->uid, sizeof(job->uid)) >> 33);
 	job->jobid = (int64_t)(hash(a, &job->jobid, sizeof(job->jobid)) >> 33);
+	/* what the batch system says names people and machines, but for numbers of steps */
+	for (unsigned i = 0; i < RAMA_LOG_BATCH_WORDS; i++)
+		if (i != RAMA_LOG_BATCH_STEP && i != RAMA_LOG_BATCH_RESTART)
+			rama_log_meta_set(job->metadata, sizeof(job->metadata),
+					  rama_log_batch_keys[i], "");
 }

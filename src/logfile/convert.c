@@ -143,6 +143,16 @@ static int note_used(struct rama_log_convert *c, uint64_t id)
 	return rama_map_put(&c->used, id, NULL) != NULL ? 0 : RAMA_EMEMORY;
 }
 
+/* files that calls of a record name, which need not be those of any other */
+static int note_files(struct rama_log_convert *c, const struct rama_core_record *r)
+{
+	int rc = note_used(c, r->w[RAMA_TAB_CALLS_HOST].u);
+
+	for (uint64_t i = 0; rc == 0 && i < r->count[0]; i++)
+		rc = note_used(c, r->array[0][i].u);
+	return rc;
+}
+
 /* Names come before records in the file, so those that are needed have to be found first. */
 static int find_used(struct rama_log_convert *c)
 {
@@ -165,6 +175,15 @@ static int find_used(struct rama_log_convert *c)
 					rc = note_used(c, r->w[r->schema->fields[i].word].u);
 			if (rc == 0 && id == RAMA_TAB_MOD_POSIX)
 				rc = note_used(c, r->w[RAMA_TAB_POSIX_RENAMED_FROM].u);
+			if (rc == 0 && id == RAMA_TAB_MOD_EXTRA)
+				rc = note_used(c, r->w[RAMA_TAB_EXTRA_RENAMED_FROM].u);
+			if (rc == 0 && id == RAMA_TAB_MOD_EXTRA)
+				rc = note_used(c, r->w[RAMA_TAB_EXTRA_STREAM].u);
+			if (rc == 0 && id == RAMA_TAB_MOD_CALLS)
+				rc = note_files(c, r);
+			for (uint64_t i = 0; rc == 0 && id == RAMA_TAB_MOD_SITES && i < r->count[0];
+			     i++)
+				rc = note_used(c, r->array[0][8 * i].u);
 			if (rc == 0)
 				rc = 1;
 		}

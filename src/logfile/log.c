@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/without.h"
 #include "logfile/region.h"
 
 /* ---- job ------------------------------------------------------------------------------------ */
@@ -353,6 +354,10 @@ static int read_identity(struct rama_log *log, unsigned char *h, size_t have, st
 	if (log->compression > RAMA_LOG_PLAIN_BYTES)
 		return rama_err_set(e, RAMA_ECORRUPT, "header: compression %u is not known",
 				    log->compression);
+#ifdef RAMA_WITHOUT_BZIP2
+	if (log->compression == RAMA_LOG_BZIP2)
+		return rama_err_without(e, "bzip2, which this log is compressed with");
+#endif
 	return 0;
 }
 

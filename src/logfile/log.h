@@ -33,6 +33,18 @@
  * and their calls as far as known */
 #define RAMA_LOG_META_UNPLACED "iorama_unplaced="
 #define RAMA_LOG_META_UNPLACED_CALLS "iorama_unplaced_calls="
+#define RAMA_LOG_META_HOOKS "iorama_hooks=" /* metadata: what of a daemon or server was observed */
+/* metadata: requests at it of which nothing is known */
+#define RAMA_LOG_META_REQUESTS_UNSEEN "iorama_requests_unseen="
+/* metadata: requests that were not of this job: layer, server, how many, bytes, ns; joined by ; */
+#define RAMA_LOG_META_OTHER "iorama_other_load="
+/* metadata: how many programs were followed from outside: their calls took longer */
+#define RAMA_LOG_META_FOLLOWED "iorama_followed="
+/* metadata: calls that made no event, since an agent chose others to make them */
+#define RAMA_LOG_META_LEFT_OUT "iorama_left_out="
+/* metadata: how a parallel job was started: its launcher and all words after it */
+#define RAMA_LOG_META_COMMAND "iorama_command="
+#define RAMA_LOG_META_COMMAND_MOST 400		      /* bytes; longer ones are not told */
 #define RAMA_LOG_META_UNFINISHED "iorama_unfinished=" /* metadata: how many they were */
 
 struct rama_log_job {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ranges.h"
 #include "logfile/cursor.h"
 #include "logfile/unseen.h"
 
@@ -136,6 +137,92 @@ static void sum_unseen(struct rama_log_merge *m)
 	rama_log_unseen_replace(&sum, m->job.metadata, sizeof(m->job.metadata));
 }
 
+/* the step, say, of logs of one step; none where they are of several */
+static void join_batch(struct rama_log_merge *m)
+{
+	m->batch[0] = '\0';
+	for (size_t i = 0; i < m->n_in; i++)
+		rama_log_batch_join(m->batch, m->in[i].log->job.metadata);
+	rama_log_batch_done(m->batch);
+	for (unsigned i = 0; i < RAMA_LOG_BATCH_WORDS; i++)
+		rama_log_meta_set(m->job.metadata, sizeof(m->job.metadata), rama_log_batch_keys[i],
+				  "");
+	rama_log_meta_add(m->job.metadata, sizeof(m->job.metadata), m->batch);
+}
+
+/* ---- what logs say of ranks that they lack --------------------------------------------------- */
+
+#define LACKS_MOST (1 << 20) /* ranks looked at one by one; a log may say any number */
+
+/* "": there is no such line */
+static const char *line_of(const char *metadata, const char *key)
+{
+	size_t len;
+	const char *value = rama_log_meta_get(metadata, key, &len);
+
+	return value != NULL ? value : "";
+}
+
+/* Ranks first-last that no log holds: others may have been found since one of them was written. */
+static int add_lacking(struct rama_ranges *r, const struct rama_map *owner, int64_t first,
+		       int64_t last)
+{
+	int rc = 0;
+
+	if (last - first >= LACKS_MOST)
+		return rama_ranges_add(r, first, last);
+	for (int64_t i = first; i <= last && rc == 0; i++)
+		if (rama_map_get(owner, (uint64_t)i) == NULL)
+			rc = rama_ranges_add(r, i, i);
+	return rc;
+}
+
+/* "3,7-9" */
+static int read_lacking(struct rama_ranges *r, const struct rama_map *owner,
+			const struct rama_log_merge_input *in)
+{
+	const char *p = line_of(in->log->job.metadata, RAMA_LOG_META_MISSING);
+	int rc = 0;
+
+	while (*p >= '0' && *p <= '9' && rc == 0) {
+		char *end;
+		int64_t first = strtoll(p, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtoll(end + 1, &end, 10);
+		if (first > INT32_MAX || last > INT32_MAX)
+			break;
+		rc = add_lacking(r, owner, first + in->first_rank, last + in->first_rank);
+		p = *end == ',' ? end + 1 : end;
+	}
+	return rc;
+}
+
+static int join_lacking(struct rama_log_merge *m, const struct rama_map *owner, struct rama_err *e)
+{
+	struct rama_ranges lacking = { 0 };
+	int64_t unfinished = 0;
+	char text[256] = "";
+	int rc = 0;
+
+	for (size_t i = 0; i < m->n_in && rc == 0; i++) {
+		int64_t n = strtoll(line_of(m->in[i].log->job.metadata, RAMA_LOG_META_UNFINISHED),
+				    NULL, 10);
+
+		rc = read_lacking(&lacking, owner, &m->in[i]);
+		unfinished += n > 0 && n <= INT32_MAX ? n : 0;
+	}
+	if (lacking.n > 0)
+		rama_ranges_text(&lacking, text, sizeof(text));
+	rama_log_meta_set(m->job.metadata, sizeof(m->job.metadata), RAMA_LOG_META_MISSING, text);
+	text[0] = '\0';
+	if (unfinished > 0)
+		snprintf(text, sizeof(text), "%lld", (long long)unfinished);
+	rama_log_meta_set(m->job.metadata, sizeof(m->job.metadata), RAMA_LOG_META_UNFINISHED, text);
+	free(lacking.r);
+	return rc == 0 ? 0 : rama_err_no_memory(e);
+}
+
 int rama_log_merge_plan(struct rama_log_merge *m, struct rama_err *e)
 {
 	struct rama_map owner = { 0 };
@@ -147,6 +234,7 @@ int rama_log_merge_plan(struct rama_log_merge *m, struct rama_err *e)
 		qsort(m->in, m->n_in, sizeof(*m->in), by_start);
 	m->job = m->in[0].log->job;
 	sum_unseen(m);
+	join_batch(m);
 	m->job.end_sec = m->job.end_nsec = 0;
 	for (size_t i = 1; i < m->n_in; i++) { /* images are not sorted by their start */
 		const struct rama_log_job *j = &m->in[i].log->job;
@@ -170,6 +258,8 @@ int rama_log_merge_plan(struct rama_log_merge *m, struct rama_err *e)
 	}
 	for (size_t i = 0; i < m->n_in && rc == 0 && !m->images; i++)
 		rc = survey_log(m, i, &s, e);
+	if (rc == 0 && !m->images)
+		rc = join_lacking(m, &owner, e);
 	m->nprocs = m->renumber ? sum : most > s.highest + 1 ? most : s.highest + 1;
 	m->job.nprocs = m->nprocs;
 	set_end(m, s.last);

@@ -5,6 +5,7 @@
 
 #include "logfile/cursor.h"
 #include "logfile/log.h"
+#include "logfile/meta.h"
 #include "logfile/writer.h"
 
 struct rama_log_merge_input {
@@ -32,6 +33,7 @@ struct rama_log_merge {
 	/* set by rama_log_merge_plan */
 	struct rama_log_job job;
 	int64_t nprocs;
+	char batch[RAMA_LOG_BATCH_ROOM]; /* what the batch system says of all of them */
 };
 
 /* Sorts the inputs, gives ranks and time shifts, makes the job: ranks that collide are an error. */

@@ -92,6 +92,7 @@ static int joined_add(struct joined *j, const struct rama_core_plan *p, struct r
 	uint64_t *at = rama_map_put(&j->by_id, r->w[RAMA_TAB_ID].u, &fresh);
 	struct rama_core_record *y;
 	int64_t threads;
+	bool unknown;
 
 	if (at == NULL)
 		return RAMA_EMEMORY;
@@ -109,7 +110,11 @@ static int joined_add(struct joined *j, const struct rama_core_plan *p, struct r
 		return 0;
 	}
 	threads = y->w[RAMA_TAB_PROCESS_THREADS].i;
+	unknown = y->w[RAMA_TAB_PROCESS_MAJOR_FAULTS].i < 0 ||
+		  r->w[RAMA_TAB_PROCESS_MAJOR_FAULTS].i < 0;
 	add_counters(p, y->w, r->w);
+	if (unknown)
+		y->w[RAMA_TAB_PROCESS_MAJOR_FAULTS].i = -1;
 	if (threads > y->w[RAMA_TAB_PROCESS_THREADS].i)
 		y->w[RAMA_TAB_PROCESS_THREADS].i = threads;
 	return copy_array(j, y, r, 0); /* the command line of the last program */
@@ -637,6 +642,10 @@ static int merge_records(struct walk *k)
 		return merge_heatmaps(k);
 	case RAMA_TAB_MOD_PROCESS:
 		k->collect = collect_record;
+		return each_record(k, write_process, false);
+	case RAMA_TAB_MOD_CALLS: /* as they are: nothing of several programs becomes one */
+	case RAMA_TAB_MOD_PHASE:
+	case RAMA_TAB_MOD_SITES:
 		return each_record(k, write_process, false);
 	case RAMA_TAB_MOD_LUSTRE:
 		rc = each_record(k, count_ranks, true);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/without.h"
 #include "logfile/writer.h"
 
 #define BZIP2_BLOCK 9
@@ -16,6 +17,10 @@
 int rama_log_packer_init(struct rama_log_packer *p, uint8_t kind, int level, struct rama_err *e)
 {
 	*p = (struct rama_log_packer){ .kind = kind, .level = level };
+#ifdef RAMA_WITHOUT_BZIP2
+	if (kind == RAMA_LOG_BZIP2)
+		return rama_err_without(e, "bzip2");
+#endif
 	if (kind == RAMA_LOG_ZLIB && (p->deflate = libdeflate_alloc_compressor(level)) == NULL)
 		return rama_err_no_memory(e);
 	return 0;

@@ -4,7 +4,9 @@
 #ifndef RAMA_LOGFILE_REGION_H
 #define RAMA_LOGFILE_REGION_H
 
+#ifndef RAMA_WITHOUT_BZIP2
 #include <bzlib.h>
+#endif
 #include <stdbool.h>
 #include <zlib.h>
 
@@ -20,7 +22,9 @@ struct rama_log_region {
 	uint8_t kind;	  /* enum rama_log_compression */
 	bool open;	  /* a stream is being decoded */
 	z_stream z;
+#ifndef RAMA_WITHOUT_BZIP2
 	bz_stream bz;
+#endif
 	unsigned char *in; /* stored bytes not yet decoded: in[in_at .. in_n) */
 	size_t in_at, in_n;
 	unsigned char *out; /* decoded bytes not yet handed out */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "look/parts.h"
+#include "look/known.h"
 
 /* a file while it is added up */
 struct sum {
@@ -47,7 +47,8 @@ static struct sum *sum_of(struct sums *s, const struct rama_look_process *p,
 	return f;
 }
 
-static int add_process(struct sums *s, const struct rama_look_process *p)
+/* known: only of files that are in the list already */
+static int add_totals(struct sums *s, const struct rama_look_process *p, bool known)
 {
 	const struct rama_look_seg *g = p->seg;
 
@@ -58,7 +59,8 @@ static int add_process(struct sums *s, const struct rama_look_process *p)
 			const struct rama_look_slot *slot = &g->slot[k][i];
 			struct sum *f;
 
-			if (slot->name == 0 || rama_look_ops(&slot->io) == 0)
+			if (slot->name == 0 || rama_look_ops(&slot->io) == 0 ||
+			    (known && rama_map_get(&s->by_id, slot->id) == NULL))
 				continue;
 			f = sum_of(s, p, slot);
 			if (f == NULL)
@@ -67,6 +69,14 @@ static int add_process(struct sums *s, const struct rama_look_process *p)
 			f->longest = slot->longest > f->longest ? slot->longest : f->longest;
 		}
 	}
+	return 0;
+}
+
+/* the same of what it did since the look before */
+static int add_gains(struct sums *s, const struct rama_look_process *p)
+{
+	const struct rama_look_seg *g = p->seg;
+
 	for (size_t i = 0; i < g->n_touched; i++) {
 		const struct rama_look_touched *t = &g->touched[i];
 		struct sum *f = sum_of(s, p, &g->slot[t->kind][t->slot]);
@@ -164,31 +174,79 @@ static int tell(struct rama_look_files *to, const struct sums *s, size_t n)
 	return to->file != NULL ? 0 : RAMA_EMEMORY;
 }
 
+/* the first `most`; ends the sums */
+static int finish(struct rama_look_files *f, struct sums *s, enum rama_look_order order,
+		  size_t most, int rc, struct rama_err *e)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->sum[i].key = key_of(&s->sum[i], order);
+	if (s->n > 1)
+		qsort(s->sum, s->n, sizeof(*s->sum), by_key);
+	f->of = s->n;
+	if (rc == 0)
+		rc = tell(f, s, s->n < most ? s->n : most);
+	if (order == RAMA_LOOK_BY_NAME && rc == 0 && f->n > 1)
+		qsort(f->file, f->n, sizeof(*f->file), by_name);
+	rama_map_fini(&s->by_id);
+	free(s->sum);
+	if (rc == 0)
+		return 0;
+	rama_look_files_fini(f);
+	return rama_err_set(e, rc, "out of memory");
+}
+
+static int copy_told(struct rama_look_files *f, const struct rama_look_files *told, size_t most,
+		     struct rama_err *e)
+{
+	f->file = calloc(told->n + 1, sizeof(*f->file));
+	f->of = told->of;
+	for (size_t i = 0; f->file != NULL && i < told->n && i < most; i++) {
+		f->file[i] = told->file[i];
+		f->file[i].name = strdup(told->file[i].name);
+		if (f->file[i].name == NULL)
+			break;
+		f->n++;
+	}
+	if (f->file != NULL && f->n == (told->n < most ? told->n : most))
+		return 0;
+	rama_look_files_fini(f);
+	return rama_err_no_memory(e);
+}
+
 int rama_look_files(struct rama_look_files *f, const struct rama_look_job *j,
 		    const struct rama_look_process *p, enum rama_look_order order, size_t most,
 		    struct rama_err *e)
 {
 	struct sums s = { 0 };
-	int rc = p != NULL ? add_process(&s, p) : 0;
+	int rc = 0;
 
 	*f = (struct rama_look_files){ 0 };
-	for (size_t i = 0; p == NULL && rc == 0 && i < j->n; i++)
-		rc = add_process(&s, j->process[i]);
-	for (size_t i = 0; i < s.n; i++)
-		s.sum[i].key = key_of(&s.sum[i], order);
-	if (s.n > 1)
-		qsort(s.sum, s.n, sizeof(*s.sum), by_key);
-	f->of = s.n;
-	if (rc == 0)
-		rc = tell(f, &s, s.n < most ? s.n : most);
-	if (order == RAMA_LOOK_BY_NAME && rc == 0 && f->n > 1)
-		qsort(f->file, f->n, sizeof(*f->file), by_name);
-	rama_map_fini(&s.by_id);
-	free(s.sum);
-	if (rc == 0)
-		return 0;
-	rama_look_files_fini(f);
-	return rama_err_set(e, rc, "out of memory");
+	if (j->told != NULL)
+		return copy_told(f, j->told, most, e);
+	for (size_t i = 0; rc == 0 && i < (p != NULL ? 1 : j->n); i++) {
+		const struct rama_look_process *of = p != NULL ? p : j->process[i];
+
+		rc = add_totals(&s, of, false);
+		if (rc == 0)
+			rc = add_gains(&s, of);
+	}
+	return finish(f, &s, order, most, rc, e);
+}
+
+int rama_look_files_moving(struct rama_look_files *f, const struct rama_look_process *const *p,
+			   size_t n, size_t most, struct rama_err *e)
+{
+	struct sums s = { 0 };
+	int rc = 0;
+
+	*f = (struct rama_look_files){ 0 };
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = add_gains(&s, p[i]);
+	for (size_t i = 0; i < s.n; i++) /* they are counted with their totals */
+		s.sum[i].processes = 0, s.sum[i].last = NULL;
+	for (size_t i = 0; rc == 0 && s.n > 0 && i < n; i++)
+		rc = add_totals(&s, p[i], true);
+	return finish(f, &s, RAMA_LOOK_BY_RATE, most, rc, e);
 }
 
 void rama_look_files_fini(struct rama_look_files *f)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* io.c: which words of a slot are reads, writes and metadata calls, and what kind of call a
  * function is. */
-#include "look/parts.h"
+#include "look/known.h"
 
 /* ---- kinds of slots -------------------------------------------------------------------------- */
 
@@ -167,6 +167,8 @@ void rama_look_io_gain(struct rama_look_io *gain, const struct rama_look_io *now
 #define FN_MPI(name, op, ...) CLASS(name, op)
 #define FN_MPI4(name, op, ...) CLASS(name, op)
 #define FN_MPIP(name, ...) CLASS(name, WAIT)
+#define FN_MPIE(name, ...) CLASS(name, WAIT)
+#define FN_MPIW(name, ...) CLASS(name, NOTHING)
 #define FN_MPIH(name, ...) CLASS(name, OPEN)
 #define FN_MPI0(name) CLASS(name, NOTHING)
 #define FN_NC(name, op, ...) CLASS(name, op)
@@ -174,10 +176,12 @@ void rama_look_io_gain(struct rama_look_io *gain, const struct rama_look_io *now
 #define FN_NCH(name, ...) CLASS(name, OPEN)
 #define FN_KIND(kind, name, returns, role, op, ...) CLASS(name, op)
 #define NEED(...)
+#define HOOK(symbol, name, op, ...) CLASS(symbol, op)
 static const uint8_t class_of[RAMA_TAB_FNS] = {
 #include "table/fn.def"
 };
 #include "table/fn_words_end.h"
+#undef HOOK
 
 enum rama_look_class rama_look_class(unsigned fn)
 {

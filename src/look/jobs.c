@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "look/parts.h"
+#include "look/known.h"
 
 #define IMAGES_APART 4096 /* segments between two of one process, by start */
 

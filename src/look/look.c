@@ -13,7 +13,7 @@
 
 #include "base/grow.h"
 #include "segment/clock.h"
-#include "look/parts.h"
+#include "look/known.h"
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
@@ -461,7 +461,7 @@ static int read_all(struct rama_look *l, struct rama_err *e)
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-int rama_look_take(struct rama_look *l, struct rama_err *e)
+static int take_here(struct rama_look *l, struct rama_err *e)
 {
 	struct rama_look_state_all *all = l->all;
 	struct rama_look_now *now = &all->now;
@@ -482,6 +482,13 @@ int rama_look_take(struct rama_look *l, struct rama_err *e)
 	rc = read_all(l, e);
 	if (rc == 0 && rama_look_jobs(l) != 0)
 		rc = rama_err_no_memory(e);
+	return rc;
+}
+
+int rama_look_take(struct rama_look *l, struct rama_err *e)
+{
+	int rc = l->from != NULL ? l->from(l, e) : take_here(l, e);
+
 	l->takes++;
 	return rc;
 }

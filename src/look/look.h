@@ -117,6 +117,7 @@ struct rama_look_process {
 	struct rama_look_seg *seg; /* not for others */
 };
 
+struct rama_look_files;
 struct rama_look_job {
 	char key[128]; /* as the store has it: <uid>/<name>, with @<host> for jobs of one host */
 	char name[96]; /* of its directory */
@@ -138,6 +139,8 @@ struct rama_look_job {
 	uint32_t n_calls;
 	struct rama_look_live live;
 	struct rama_look_trail trail;
+	/* its files that move, as somebody else told them; NULL: they are looked for */
+	const struct rama_look_files *told;
 	struct rama_look_past *past; /* not for others */
 };
 
@@ -160,6 +163,9 @@ struct rama_look {
 	int64_t time;	 /* ns since 1970 */
 	double interval; /* seconds since the take before; 0: there was none */
 	uint64_t takes;
+	/* where jobs come from that are not looked for on this machine; NULL: they are */
+	int (*from)(struct rama_look *l, struct rama_err *e);
+	void *ctx;			 /* of it */
 	struct rama_look_state_all *all; /* not for others */
 };
 
@@ -193,6 +199,10 @@ enum rama_look_order {
 int rama_look_files(struct rama_look_files *f, const struct rama_look_job *j,
 		    const struct rama_look_process *p, enum rama_look_order order, size_t most,
 		    struct rama_err *e);
+/* Of n processes that have just been read, only those that they used since the look before; it
+ * costs nothing while none is. */
+int rama_look_files_moving(struct rama_look_files *f, const struct rama_look_process *const *p,
+			   size_t n, size_t most, struct rama_err *e);
 void rama_look_files_fini(struct rama_look_files *f);
 
 /* ---- small words ----------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "look/parts.h"
+#include "look/known.h"
 
 #define TRIES 16 /* copies of a slot that is being changed; then it waits for the next look */
 #define NAMED_FROM 1e-3 /* s: calls that last longer are asked what they work on */

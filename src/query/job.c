@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "query/job.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "query/sql.h"
 
 #define SUM(x) "CAST(sum(" x ") AS DOUBLE PRECISION)" /* may be too much for an integer */
@@ -32,8 +35,123 @@ static const char *const tables[] = {
 		"SELECT agent, why, " SUM("events") ", " SUM("messages")
 		" FROM losses WHERE job = $1 GROUP BY agent, why ORDER BY agent, why",
 	[RAMA_QUERY_JOB_FIGURES] = "SELECT name, value FROM figures WHERE job = $1 ORDER BY name",
+	[RAMA_QUERY_JOB_TRIALS] =
+		"SELECT change, rule, cost, gain, before_s, after_s, verdict, low, high, rounds, "
+		"ranks, host, t_ns FROM trials WHERE job = $1 ORDER BY number",
 };
 /* clang-format on */
+
+/* ---- which jobs ------------------------------------------------------------------------------ */
+
+struct found {
+	int64_t *job;
+	size_t n, room;
+};
+
+static int take_job(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	struct found *f = ctx;
+
+	if (!RAMA_GROW(f->job, f->room, f->n + 1))
+		return rama_err_no_memory(e);
+	f->job[f->n++] = row->cell[0].i;
+	return 0;
+}
+
+/* Steps of the batch job that this one is a step of. Ids come again after years, and on other
+ * clusters. step: "": all of them. */
+static int find_steps(struct rama_store *s, int64_t job, const char *step, bool all,
+		      struct found *f, struct rama_err *e)
+{
+	struct rama_store_cell args[] = { rama_query_cell_int(job), rama_query_cell_text(step),
+					  rama_query_cell_text(step) };
+	struct rama_query_sql sql;
+	int rc;
+
+	rama_query_sql_init(&sql);
+	rama_query_sql_add(
+		&sql,
+		"SELECT b.number FROM jobs a JOIN jobs b ON b.jobid = a.jobid AND b.uid = a.uid AND"
+		" b.batch_cluster = a.batch_cluster AND b.start_ns BETWEEN a.start_ns -"
+		" 3000000000000000 AND a.start_ns + 3000000000000000 WHERE a.number = ? AND"
+		" (a.batch_step <> '' OR a.batch_name <> '') AND (b.batch_step <> '' OR"
+		" b.batch_name <> '') AND (? = '' OR b.batch_step = ?)",
+		args);
+	if (!all)
+		rama_query_sql_add(&sql, " AND b.batch_restart = a.batch_restart", NULL);
+	rama_query_sql_add(&sql, " ORDER BY b.start_ns, b.number LIMIT 10000", NULL);
+	rc = rama_query_sql_run(&sql, s, take_job, f, e);
+	rama_query_sql_fini(&sql);
+	return rc;
+}
+
+static int find_newest(struct rama_store *s, int64_t jobid, struct found *f, struct rama_err *e)
+{
+	struct rama_store_cell id = rama_query_cell_int(jobid);
+	struct rama_query_sql sql;
+	int rc;
+
+	rama_query_sql_init(&sql);
+	rama_query_sql_add(&sql,
+			   "SELECT number FROM jobs WHERE jobid = ? ORDER BY start_ns DESC, number"
+			   " DESC LIMIT 1",
+			   &id);
+	rc = rama_query_sql_run(&sql, s, take_job, f, e);
+	rama_query_sql_fini(&sql);
+	return rc;
+}
+
+/* "id=4242", "id=4242.0", "4242.0": its number, and the step or "" */
+static bool is_batch(const char *word, int64_t *id, const char **step)
+{
+	bool said = strncmp(word, "id=", 3) == 0;
+	char *end;
+
+	word += said ? 3 : 0;
+	if (*word < '0' || *word > '9')
+		return false;
+	errno = 0;
+	*id = strtoll(word, &end, 10);
+	*step = *end == '.' ? end + 1 : "";
+	return errno == 0 && (*end == '.' ? end[1] != '\0' : said && *end == '\0');
+}
+
+int rama_query_job_find(struct rama_store *s, const char *word, bool all, int64_t **jobs, size_t *n,
+			struct rama_err *e)
+{
+	struct found one = { 0 }, steps = { 0 };
+	const char *step = "";
+	int64_t id = 0, job = 0;
+	bool batch = is_batch(word, &id, &step);
+	int rc = batch ? find_newest(s, id, &one, e) : rama_store_find_job(s, word, &job, e);
+
+	if (batch && one.n > 0)
+		job = one.job[0];
+	if (rc == 0 && batch && one.n == 0)
+		rc = rama_err_set(e, RAMA_EMISSING, "no job %.200s in the store", word);
+	/* a number that is not one of the store is the batch system's */
+	if (rc == 0 && (batch || (*word >= '0' && *word <= '9' && strchr(word, '/') == NULL &&
+				  strtoll(word, NULL, 10) != job)))
+		rc = find_steps(s, job, step, all, &steps, e);
+	if (rc == 0 && steps.n == 0 && *step != '\0')
+		rc = rama_err_set(e, RAMA_EMISSING,
+				  "job %" PRId64 " has no step %.100s in the store", id, step);
+	if (rc == 0 && steps.n == 0)
+		rc = take_job(
+			&steps,
+			&(struct rama_store_row){
+				.n = 1,
+				.cell = (struct rama_store_cell[]){ rama_query_cell_int(job) } },
+			e);
+	free(one.job);
+	if (rc != 0)
+		free(steps.job);
+	*jobs = rc == 0 ? steps.job : NULL;
+	*n = rc == 0 ? steps.n : 0;
+	return rc;
+}
+
+/* ---- one of them ----------------------------------------------------------------------------- */
 
 struct one {
 	rama_store_row_fn fn;
@@ -143,6 +261,19 @@ int rama_query_job_log_get(struct rama_store *s, int64_t job, struct rama_query_
 	return rc < 0 ? rc : 0;
 }
 
+int rama_query_job_keys_list(struct rama_store *s, int64_t job, rama_store_row_fn fn, void *ctx,
+			     struct rama_err *e)
+{
+	static const char sql[] =
+		"SELECT x.key, (SELECT count(*) FROM processes p WHERE p.job = $1 AND p.end_ns IS"
+		" NULL) FROM (SELECT 0 AS o, key FROM jobs WHERE number = $1 UNION ALL"
+		" SELECT 1 AS o, key FROM aliases WHERE job = $1) x ORDER BY x.o, x.key";
+	struct rama_store_cell arg = rama_query_cell_int(job);
+	int rc = rama_store_select(s, sql, &arg, 1, fn, ctx, e);
+
+	return rc < 0 ? rc : 0;
+}
+
 int rama_query_logs_list(struct rama_store *s, rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
 	int rc = rama_store_select(
@@ -150,6 +281,37 @@ int rama_query_logs_list(struct rama_store *s, rama_store_row_fn fn, void *ctx, 
 		"SELECT l.job, l.path, j.key FROM logs l JOIN jobs j ON j.number = l.job"
 		" ORDER BY l.path, l.job",
 		NULL, 0, fn, ctx, e);
+
+	return rc < 0 ? rc : 0;
+}
+
+int rama_query_logs_beside(struct rama_store *s, int64_t job, rama_store_row_fn fn, void *ctx,
+			   struct rama_err *e)
+{
+	static const char sql[] =
+		"SELECT l.job, j.key FROM logs m JOIN logs l ON l.start_ns <= m.end_ns + "
+		"3600000000000"
+		" AND l.end_ns >= m.start_ns - 3600000000000 JOIN jobs j ON j.number = l.job"
+		" WHERE m.job = $1 AND l.job <> m.job AND j.key LIKE '%/bare.%'"
+		" ORDER BY l.start_ns, l.job";
+	struct rama_store_cell cell = { .type = RAMA_STORE_CELL_INT, .i = job };
+	int rc = rama_store_select(s, sql, &cell, 1, fn, ctx, e);
+
+	return rc < 0 ? rc : 0;
+}
+
+int rama_query_served(struct rama_store *s, int64_t job, rama_store_row_fn fn, void *ctx,
+		      struct rama_err *e)
+{
+	static const char sql[] =
+		"SELECT v.of_job, v.body FROM logs m JOIN jobs j ON j.number = m.job"
+		" JOIN served v ON v.username = j.username"
+		" AND v.start_ns <= m.end_ns + 3600000000000"
+		" AND v.end_ns >= m.start_ns - 3600000000000"
+		" WHERE m.job = $1 AND NOT EXISTS (SELECT 1 FROM logs l WHERE l.job = v.of_job)"
+		" ORDER BY v.start_ns, v.of_job";
+	struct rama_store_cell cell = { .type = RAMA_STORE_CELL_INT, .i = job };
+	int rc = rama_store_select(s, sql, &cell, 1, fn, ctx, e);
 
 	return rc < 0 ? rc : 0;
 }

@@ -16,8 +16,17 @@ enum rama_query_job_table {
 	/* rank, host, pid, state, start, end, seen, stored, dropped, missed, exe */
 	RAMA_QUERY_JOB_PROCESSES,
 	RAMA_QUERY_JOB_LOSSES, /* agent, why, events, messages */
-	RAMA_QUERY_JOB_FIGURES /* name, value */
+	RAMA_QUERY_JOB_FIGURES, /* name, value */
+	/* change, rule, cost, gain, before, after, verdict, low, high, rounds, ranks, host, when */
+	RAMA_QUERY_JOB_TRIALS
 };
+
+/* The jobs that a word names: its number in the store, a key, "last"; or the id of a job of a
+ * batch system (id=4242 where the number is one of the store, too), which is all its steps in the
+ * order in which they began, of its newest start, or with `all` of every one; or one step,
+ * 4242.0. *jobs: to be freed. */
+int rama_query_job_find(struct rama_store *s, const char *word, bool all, int64_t **jobs, size_t *n,
+			struct rama_err *e);
 
 /* One row of the columns; RAMA_EMISSING: there is no such job (any more). */
 int rama_query_job_row(struct rama_store *s, int64_t job, const struct rama_query_metric *column,
@@ -36,8 +45,22 @@ struct rama_query_job_log {
 };
 int rama_query_job_log_get(struct rama_store *s, int64_t job, struct rama_query_job_log *to,
 			   struct rama_err *e);
+/* Keys under which a job is known, its own first: rows of key, processes that run. */
+int rama_query_job_keys_list(struct rama_store *s, int64_t job, rama_store_row_fn fn, void *ctx,
+			     struct rama_err *e);
 /* Every job with a log, in the order of their paths: job, path (may be ""), key. */
 int rama_query_logs_list(struct rama_store *s, rama_store_row_fn fn, void *ctx, struct rama_err *e);
+
+/* Jobs with a log that daemons and servers of file systems may have made while this job ran: those
+ * of attached processes, which agents sent, within an hour of it (clocks of hosts differ): job,
+ * key. */
+int rama_query_logs_beside(struct rama_store *s, int64_t job, rama_store_row_fn fn, void *ctx,
+			   struct rama_err *e);
+
+/* What daemons and servers that its user may not see did for him about that time: job, a log
+ * (bytes). */
+int rama_query_served(struct rama_store *s, int64_t job, rama_store_row_fn fn, void *ctx,
+		      struct rama_err *e);
 
 /* What there is of a live job so far, by its key: events, and processes that have not ended.
  * *known: there is a row. */

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/grow.h"
+#include "base/nearest.h"
 #include "diagnose/diagnose.h"
 #include "query/order.h"
 #include "query/sql.h"
@@ -40,12 +41,7 @@ static const char *keep(struct rama_query_jobs *q, const char *text)
 static int find_metric(const char *name, size_t len, struct rama_query_metric *m,
 		       struct rama_err *e)
 {
-	return rama_query_metric_find(name, len, m)
-		       ? 0
-		       : rama_err_set(e, RAMA_EUSAGE,
-				      "there is no column or figure '%.*s'; `iorama jobs --columns "
-				      "help` lists them",
-				      (int)len, name);
+	return rama_query_metric_find(name, len, m) ? 0 : rama_query_metric_unknown(name, len, e);
 }
 
 int rama_query_jobs_column(struct rama_query_jobs *q, const char *name, size_t len,
@@ -124,6 +120,58 @@ int rama_query_jobs_user(struct rama_query_jobs *q, const char *user, struct ram
 		   e);
 }
 
+int rama_query_jobs_batch(struct rama_query_jobs *q, enum rama_query_batch what, const char *word,
+			  struct rama_err *e)
+{
+	static const struct {
+		const char *sql, *jobs;
+	} by[] = {
+		[RAMA_QUERY_ACCOUNT] = { "j.batch_account = ?",
+					 "SELECT number FROM jobs WHERE batch_account = ?" },
+		[RAMA_QUERY_PARTITION] = { "j.batch_partition = ?",
+					   "SELECT number FROM jobs WHERE batch_partition = ?" },
+		[RAMA_QUERY_JOB_NAME] = { "j.batch_name = ?",
+					  "SELECT number FROM jobs WHERE batch_name = ?" },
+	};
+	struct rama_store_cell text = rama_query_cell_text(word);
+
+	return add(q,
+		   &(struct rama_query_condition){ .sql = by[what].sql,
+						   .arg = { text },
+						   .jobs = by[what].jobs,
+						   .jobs_arg = { text } },
+		   e);
+}
+
+int rama_query_jobs_only(struct rama_query_jobs *q, const int64_t *jobs, size_t n,
+			 struct rama_err *e)
+{
+	size_t room = 64 + 24 * n, used;
+	char *jobs_sql = rama_arena_alloc(&q->arena, room),
+	     *sql = rama_arena_alloc(&q->arena, room);
+
+	if (sql == NULL || jobs_sql == NULL)
+		return rama_err_no_memory(e);
+	used = (size_t)snprintf(sql, room, "j.number IN (");
+	for (size_t i = 0; i < n; i++)
+		used += (size_t)snprintf(sql + used, room - used, "%s%lld", i > 0 ? ", " : "",
+					 (long long)jobs[i]);
+	snprintf(sql + used, room - used, ")");
+	snprintf(jobs_sql, room, "SELECT j.number FROM jobs j WHERE %s", sql);
+	return add(q, &(struct rama_query_condition){ .sql = sql, .jobs = jobs_sql }, e);
+}
+
+int rama_query_jobs_users(struct rama_query_jobs *q, const char *const *users, size_t n,
+			  struct rama_err *e)
+{
+	if (n == 1) /* for which there are indices */
+		return rama_query_jobs_user(q, users[0], e);
+	q->of_users = true;
+	q->users = users;
+	q->n_users = n;
+	return 0;
+}
+
 int rama_query_jobs_since(struct rama_query_jobs *q, int64_t ns, struct rama_err *e)
 {
 	struct rama_store_cell when = rama_query_cell_int(ns);
@@ -152,6 +200,51 @@ int rama_query_jobs_until(struct rama_query_jobs *q, int64_t ns, struct rama_err
 		   e);
 }
 
+int rama_query_jobs_ended(struct rama_query_jobs *q, int64_t from, int64_t to, struct rama_err *e)
+{
+	struct rama_store_cell a = rama_query_cell_int(from), b = rama_query_cell_int(to);
+
+	return add(q,
+		   &(struct rama_query_condition){
+			   .sql = "(j.end_ns >= ? AND j.end_ns < ?)",
+			   .arg = { a, b },
+			   .jobs = "SELECT number FROM jobs WHERE end_ns >= ? AND end_ns < ?",
+			   .jobs_arg = { a, b } },
+		   e);
+}
+
+int rama_query_jobs_untold(struct rama_query_jobs *q, const char *alert, const char *to,
+			   struct rama_err *e)
+{
+	return add(q,
+		   &(struct rama_query_condition){
+			   .sql = to == NULL
+					  ? "NOT EXISTS (SELECT 1 FROM notice_jobs t WHERE t.job = "
+					    "j.number AND t.alert = ? AND t.username = j.username)"
+					  : "NOT EXISTS (SELECT 1 FROM notice_jobs t WHERE t.job = "
+					    "j.number AND t.alert = ? AND t.username = ?)",
+			   .arg = { rama_query_cell_text(alert),
+				    to == NULL ? (struct rama_store_cell){ 0 }
+					       : rama_query_cell_text(to) } },
+		   e);
+}
+
+int rama_query_jobs_told(struct rama_query_jobs *q, const char *alert, const char *to,
+			 int64_t period, struct rama_err *e)
+{
+	struct rama_store_cell a = rama_query_cell_text(alert), b = rama_query_cell_text(to);
+	char sql[300], jobs[200];
+
+	snprintf(jobs, sizeof(jobs),
+		 "SELECT job FROM notice_jobs WHERE alert = ? AND username = ? AND period = %lld",
+		 (long long)period);
+	snprintf(sql, sizeof(sql), "j.number IN (%s)", jobs);
+	return add(q,
+		   &(struct rama_query_condition){
+			   .sql = sql, .arg = { a, b }, .jobs = jobs, .jobs_arg = { a, b } },
+		   e);
+}
+
 int rama_query_jobs_running(struct rama_query_jobs *q, struct rama_err *e)
 {
 	return add(q,
@@ -159,6 +252,19 @@ int rama_query_jobs_running(struct rama_query_jobs *q, struct rama_err *e)
 			   .sql = "j.state = 'running'",
 			   .jobs = "SELECT number FROM jobs WHERE state = 'running'" },
 		   e);
+}
+
+static int no_rule(const char *word, struct rama_err *e)
+{
+	struct rama_nearest near = { .word = word };
+	char hint[RAMA_NEAREST_HINT];
+
+	for (unsigned i = 0; i < rama_diag_n_rules; i++)
+		rama_nearest_offer(&near, rama_diag_rules[i].id);
+	return rama_err_set(e, RAMA_EUSAGE,
+			    "there is no rule '%s'%s `iorama explain rules` lists them, high and "
+			    "warn are levels",
+			    word, near.name != NULL ? rama_nearest_hint(&near, hint) : ";");
 }
 
 int rama_query_jobs_finding(struct rama_query_jobs *q, const char *word, struct rama_err *e)
@@ -182,10 +288,7 @@ int rama_query_jobs_finding(struct rama_query_jobs *q, const char *word, struct 
 		c.jobs = "SELECT job FROM findings WHERE rule = ?";
 		c.arg[0] = c.jobs_arg[0] = rama_query_cell_text(rule->id);
 	} else {
-		return rama_err_set(e, RAMA_EUSAGE,
-				    "there is no rule '%s'; `iorama explain rules` lists them, "
-				    "high and warn are levels",
-				    word);
+		return no_rule(word, e);
 	}
 	return add(q, &c, e);
 }

@@ -52,6 +52,9 @@ struct rama_query_jobs {
 	/* what follows is set by the functions below */
 	struct rama_query_condition condition[RAMA_QUERY_CONDITIONS];
 	unsigned n_conditions;
+	const char *const *users; /* with of_users: these only */
+	size_t n_users;
+	bool of_users;
 	const char *name;   /* glob, NULL: all */
 	const char **words; /* in small letters */
 	size_t n_words, words_room;
@@ -75,8 +78,26 @@ int rama_query_jobs_sort(struct rama_query_jobs *q, const char *key, struct rama
 int rama_query_jobs_after(struct rama_query_jobs *q, const char *cursor, struct rama_err *e);
 
 int rama_query_jobs_user(struct rama_query_jobs *q, const char *user, struct rama_err *e);
+/* of any of these, and of nobody if there are none; they must outlive the question */
+int rama_query_jobs_users(struct rama_query_jobs *q, const char *const *users, size_t n,
+			  struct rama_err *e);
+/* by what the batch system calls it, exactly */
+enum rama_query_batch { RAMA_QUERY_ACCOUNT, RAMA_QUERY_PARTITION, RAMA_QUERY_JOB_NAME };
+int rama_query_jobs_batch(struct rama_query_jobs *q, enum rama_query_batch what, const char *word,
+			  struct rama_err *e);
+/* these and no others */
+int rama_query_jobs_only(struct rama_query_jobs *q, const int64_t *jobs, size_t n,
+			 struct rama_err *e);
 int rama_query_jobs_since(struct rama_query_jobs *q, int64_t ns, struct rama_err *e);
 int rama_query_jobs_until(struct rama_query_jobs *q, int64_t ns, struct rama_err *e);
+/* that ended from then on, before then */
+int rama_query_jobs_ended(struct rama_query_jobs *q, int64_t from, int64_t to, struct rama_err *e);
+/* of which this address (NULL: their user) was told nothing by this alert; or of which it was, in
+ * that period */
+int rama_query_jobs_untold(struct rama_query_jobs *q, const char *alert, const char *to,
+			   struct rama_err *e);
+int rama_query_jobs_told(struct rama_query_jobs *q, const char *alert, const char *to,
+			 int64_t period, struct rama_err *e);
 int rama_query_jobs_bytes(struct rama_query_jobs *q, double least, struct rama_err *e);
 int rama_query_jobs_running(struct rama_query_jobs *q, struct rama_err *e);
 /* a rule, or a level that one of the findings has at least: high, warn */

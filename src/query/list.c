@@ -334,7 +334,7 @@ static int give_page(struct rama_query_list *l, struct rama_err *e)
 {
 	struct rama_query_jobs *q = l->q;
 	bool looks = !l->is_few && (q->n_conditions + q->n_words > 0 || q->name != NULL ||
-				    q->order.kind == RAMA_QUERY_METRIC_FIGURE);
+				    q->of_users || q->order.kind == RAMA_QUERY_METRIC_FIGURE);
 	uint64_t counted = looks ? COUNTED_BY_LOOKING : COUNTED;
 	size_t n;
 	int rc;

@@ -41,6 +41,17 @@ static void add_names(struct rama_query_sql *sql, const struct rama_query_list *
 	rama_query_sql_add(sql, ")", NULL);
 }
 
+static void add_users(struct rama_query_sql *sql, const struct rama_query_jobs *q)
+{
+	rama_query_sql_add(sql, " AND j.username IN (NULL", NULL); /* which is nobody */
+	for (size_t i = 0; i < q->n_users; i++) {
+		struct rama_store_cell name = rama_query_cell_text(q->users[i]);
+
+		rama_query_sql_add(sql, ", ?", &name);
+	}
+	rama_query_sql_add(sql, ")", NULL);
+}
+
 void rama_query_list_conditions(struct rama_query_sql *sql, const struct rama_query_list *l)
 {
 	const struct rama_query_jobs *q = l->q;
@@ -54,6 +65,8 @@ void rama_query_list_conditions(struct rama_query_sql *sql, const struct rama_qu
 		rama_query_sql_add(sql, " AND ", NULL);
 		rama_query_sql_add(sql, plain ? c->sql : c->walk, c->arg);
 	}
+	if (q->of_users)
+		add_users(sql, q);
 	for (size_t i = 0; i < q->n_words; i++)
 		add_word(sql, l->store, q->words[i]);
 	if (q->name != NULL && l->by_name)

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/nearest.h"
 #include "base/when.h"
 #include "config/text.h"
 #include "diagnose/diagnose.h"
@@ -168,7 +169,9 @@ static bool value_of(const struct rama_query_metric *m, const char *text, double
 	if (number(text, v))
 		return true;
 	if (n > 1 && n < sizeof(plain) && text[n - 1] == '%') {
-		snprintf(plain, sizeof(plain), "%.*s", (int)(n - 1), text);
+		for (n--; n > 1 && text[n - 1] == ' ';) /* 20 % */
+			n--;
+		snprintf(plain, sizeof(plain), "%.*s", (int)n, text);
 		*v = number(plain, v) ? *v / 100 : NAN;
 		return !isnan(*v);
 	}
@@ -205,6 +208,23 @@ static const char *operator_of(const char *text, size_t *len)
 	return NULL;
 }
 
+int rama_query_metric_unknown(const char *name, size_t len, struct rama_err *e)
+{
+	struct rama_query_metric other;
+	char word[64], hint[RAMA_NEAREST_HINT];
+	struct rama_nearest near = { .word = word };
+
+	snprintf(word, sizeof(word), "%.*s", (int)len, name);
+	for (unsigned i = 0; rama_query_metric_column(i, &other); i++)
+		rama_nearest_offer(&near, other.key);
+	for (unsigned i = 0; i < rama_query_n_figures; i++)
+		rama_nearest_offer(&near, rama_query_figures[i].name);
+	return rama_err_set(e, RAMA_EUSAGE,
+			    "there is no column or figure '%s'%s `iorama jobs --columns help` "
+			    "lists them",
+			    word, near.name != NULL ? rama_nearest_hint(&near, hint) : ";");
+}
+
 int rama_query_comparison_parse(struct rama_query_comparison *c, const char *text,
 				struct rama_err *e)
 {
@@ -222,10 +242,7 @@ int rama_query_comparison_parse(struct rama_query_comparison *c, const char *tex
 			"--where is a figure, one of < <= = >= > != and a value, not '%s'", text);
 	value += wide + strspn(value + wide, " ");
 	if (!rama_query_metric_find(name, len, &c->m))
-		return rama_err_set(
-			e, RAMA_EUSAGE,
-			"no figure is called '%.*s'; `iorama jobs --columns help` lists them",
-			(int)len, name);
+		return rama_query_metric_unknown(name, len, e);
 	if (strcmp(c->m.unit, "text") == 0) {
 		c->text = value;
 		return strcmp(c->op, "=") == 0 || strcmp(c->op, "<>") == 0

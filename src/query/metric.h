@@ -30,6 +30,8 @@ struct rama_query_metric {
 /* The column, fact or counter of that name, letter case ignored for counters; false: there is
  * none. */
 bool rama_query_metric_find(const char *name, size_t len, struct rama_query_metric *m);
+/* RAMA_EUSAGE, with the name that may have been meant */
+int rama_query_metric_unknown(const char *name, size_t len, struct rama_err *e);
 /* the columns in order; false: no more */
 bool rama_query_metric_column(unsigned i, struct rama_query_metric *m);
 

@@ -45,7 +45,15 @@ static double of_layer(const struct rama_job_view *v, enum rama_job_layer layer,
 	return (double)l->total[counter].i / (double)accesses;
 }
 
-static double value_of(const struct rama_job_view *v, enum rama_report_metric m)
+/* how often a layer was called, by a counter; none where it was not used */
+static double calls(const struct rama_job_view *v, enum rama_job_layer layer, unsigned counter)
+{
+	const struct rama_job_view_layer *l = &v->layer[layer];
+
+	return l->used && l->total != NULL ? fmax(0, (double)l->total[counter].i) : 0;
+}
+
+double rama_report_metric_of(const struct rama_job_view *v, enum rama_report_metric m)
 {
 	switch (m) {
 #define METRIC(symbol, group, label, unit, wish, value) \
@@ -67,9 +75,10 @@ enum rama_report_change rama_report_change_of(double a, double b, double toleran
 	return b > a ? RAMA_REPORT_MORE : RAMA_REPORT_LESS;
 }
 
-static enum rama_report_change change_of(const struct rama_report_metric_info *info,
-					 const double value[2], double tolerance)
+enum rama_report_change rama_report_metric_change(enum rama_report_metric m, const double value[2],
+						  double tolerance)
 {
+	const struct rama_report_metric_info *info = &rama_report_metric_info[m];
 	double gap = fabs(value[1] - value[0]);
 
 	if (strcmp(info->unit, "s") == 0 && gap < TIME_FLOOR)
@@ -79,16 +88,40 @@ static enum rama_report_change change_of(const struct rama_report_metric_info *i
 	return rama_report_change_of(value[0], value[1], tolerance);
 }
 
-static int judge(enum rama_report_wish wish, enum rama_report_change change)
+int rama_report_metric_judge(enum rama_report_metric m, enum rama_report_change change)
 {
+	enum rama_report_wish wish = rama_report_metric_info[m].wish;
+
 	if (wish == RAMA_REPORT_WISH_NEITHER || change == RAMA_REPORT_SAME)
 		return 0;
 	return (wish == RAMA_REPORT_WISH_LOWER) == (change == RAMA_REPORT_LESS) ? 1 : -1;
 }
 
-/* What the program asked for is what reached the disk, unless MPI-IO stands between: then one
- * line is enough. */
-static bool repeats(const struct rama_report_diff *d, enum rama_report_metric m)
+char *rama_report_change_text(char to[RAMA_REPORT_CHANGE], enum rama_report_metric m,
+			      const double v[2], enum rama_report_change change)
+{
+	bool up = v[1] > v[0];
+	char n[RAMA_HUMAN];
+
+	if (!isfinite(v[0]) || !isfinite(v[1]))
+		to[0] = '\0';
+	else if (change == RAMA_REPORT_SAME)
+		snprintf(to, RAMA_REPORT_CHANGE, "same");
+	else if (strcmp(rama_report_metric_info[m].unit, "share") == 0)
+		snprintf(to, RAMA_REPORT_CHANGE, "%s%.0f points", up ? "+" : "−",
+			 fabs(v[1] - v[0]) * 100);
+	else if (v[0] == 0 || v[1] == 0)
+		snprintf(to, RAMA_REPORT_CHANGE, "%s", v[0] == 0 ? "new" : "none left");
+	else if (v[1] / v[0] >= 2 || v[1] / v[0] <= 0.01)
+		snprintf(to, RAMA_REPORT_CHANGE, "%s%s",
+			 rama_human_ratio(n, up ? v[1] / v[0] : v[0] / v[1]), up ? "" : " less");
+	else
+		snprintf(to, RAMA_REPORT_CHANGE, "%s%s", up ? "+" : "−",
+			 rama_human_share(n, fabs(v[1] - v[0]) / v[0]));
+	return to;
+}
+
+enum rama_report_metric rama_report_metric_asked(enum rama_report_metric m)
 {
 	static const enum rama_report_metric pair[][2] = {
 		{ RAMA_REPORT_METRIC_disk_read, RAMA_REPORT_METRIC_bytes_read },
@@ -99,14 +132,19 @@ static bool repeats(const struct rama_report_diff *d, enum rama_report_metric m)
 		{ RAMA_REPORT_METRIC_disk_write_size, RAMA_REPORT_METRIC_write_size },
 	};
 
-	for (unsigned i = 0; i < sizeof(pair) / sizeof(*pair); i++) {
-		const double *x = d->metrics[m].value, *y = d->metrics[pair[i][1]].value;
+	for (unsigned i = 0; i < sizeof(pair) / sizeof(*pair); i++)
+		if (pair[i][0] == m)
+			return pair[i][1];
+	return m;
+}
 
-		if (pair[i][0] == m && (x[0] == y[0] || (isnan(x[0]) && isnan(y[0]))) &&
-		    (x[1] == y[1] || (isnan(x[1]) && isnan(y[1]))))
-			return true;
-	}
-	return false;
+bool rama_report_metric_told(const double value[2], const double asked[2])
+{
+	bool repeats = asked != value;
+
+	for (unsigned i = 0; i < 2; i++)
+		repeats = repeats && (value[i] == asked[i] || (isnan(value[i]) && isnan(asked[i])));
+	return (value[0] > 0 || value[1] > 0) && !repeats;
 }
 
 static void forget(struct rama_report_diff_metric *m)
@@ -121,10 +159,11 @@ static void compare_metrics(struct rama_report_diff *d)
 		struct rama_report_diff_metric *x = &d->metrics[m];
 
 		for (unsigned s = 0; s < 2; s++)
-			x->value[s] = value_of(d->side[s].view, m);
-		x->change = change_of(&rama_report_metric_info[m], x->value, d->tolerance);
-		x->better = judge(rama_report_metric_info[m].wish, x->change);
-		x->told = (x->value[0] > 0 || x->value[1] > 0) && !repeats(d, m);
+			x->value[s] = rama_report_metric_of(d->side[s].view, m);
+		x->change = rama_report_metric_change(m, x->value, d->tolerance);
+		x->better = rama_report_metric_judge(m, x->change);
+		x->told = rama_report_metric_told(x->value,
+						  d->metrics[rama_report_metric_asked(m)].value);
 	}
 	/* what rests on a time that is the same does not differ either */
 	if (d->metrics[RAMA_REPORT_METRIC_io_time].change == RAMA_REPORT_SAME &&

@@ -88,6 +88,23 @@ int rama_report_diff_make(struct rama_report_diff *d, const struct rama_report_d
 			  double tolerance, struct rama_err *e);
 void rama_report_diff_fini(struct rama_report_diff *d);
 
+/* of one run; NAN: it cannot say */
+double rama_report_metric_of(const struct rama_job_view *v, enum rama_report_metric m);
+/* at this tolerance, and above what clocks tell apart */
+enum rama_report_change rama_report_metric_change(enum rama_report_metric m, const double value[2],
+						  double tolerance);
+/* 1: B is better, -1: worse, 0: neither */
+int rama_report_metric_judge(enum rama_report_metric m, enum rama_report_change change);
+/* What the program asked for is what reached the disk, unless MPI-IO stands between: then one line
+ * is enough. asked: of a figure of the disk that of the program, which stands before it; of all
+ * others itself. told: is there something, and it is not the same again? */
+enum rama_report_metric rama_report_metric_asked(enum rama_report_metric m);
+bool rama_report_metric_told(const double value[2], const double asked[2]);
+/* −88 %, 64×, same, none left; "" where one of both is not known. Returns `to`. */
+#define RAMA_REPORT_CHANGE 64
+char *rama_report_change_text(char to[RAMA_REPORT_CHANGE], enum rama_report_metric m,
+			      const double v[2], enum rama_report_change change);
+
 /* is the difference of two values one, at this tolerance? */
 enum rama_report_change rama_report_change_of(double a, double b, double tolerance);
 

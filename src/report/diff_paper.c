@@ -6,6 +6,7 @@
 
 #include "base/human.h"
 #include "report/diff.h"
+#include "report/words.h"
 
 #define FILES_LEAST 3	/* shown whatever their change */
 #define GAP_LEAST 0.005 /* of the run time */
@@ -23,48 +24,31 @@ static const char *plural(int64_t n)
 static void head(const struct rama_report_diff *d, struct rama_report_paper *p, unsigned s)
 {
 	const struct rama_job_view *v = d->side[s].view;
-	char n[2][RAMA_HUMAN], date[RAMA_REPORT_DATE];
+	char n[RAMA_HUMAN], who[RAMA_REPORT_WHO], date[RAMA_REPORT_DATE];
 
 	rama_report_date_text(date, v->start_sec);
 	rama_report_paper_head(
 		p, RAMA_TONE_PLAIN,
-		rama_report_paper_fmt(p, "%c  %s · job %lld · %s rank%s%s · %s · %s", 'A' + (int)s,
+		rama_report_paper_fmt(p, "%c  %s · job %lld · %s%s · %s · %s", 'A' + (int)s,
 				      rama_report_paper_text(p, v->name), (long long)v->jobid,
-				      rama_human_count(n[0], v->nprocs), plural(v->nprocs), date,
-				      rama_human_duration(n[1], v->run_time),
+				      rama_report_words_who(v, who), date,
+				      rama_human_duration(n, v->run_time),
 				      rama_report_paper_text(p, d->side[s].path)));
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
 /* −88 %, 64×, same */
-static struct rama_grid_cell change_cell(struct rama_report_paper *p, const char *unit,
-					 const double v[2], enum rama_report_change change)
+static struct rama_grid_cell change_cell(struct rama_report_paper *p, enum rama_report_metric m,
+					 const struct rama_report_diff_metric *x)
 {
-	struct rama_grid_cell c = { .text = "", .value = NAN };
-	char n[RAMA_HUMAN];
+	char text[RAMA_REPORT_CHANGE];
+	struct rama_grid_cell c = rama_grid_text_cell(rama_report_paper_fmt(
+		p, "%s", rama_report_change_text(text, m, x->value, x->change)));
 
-	if (!isfinite(v[0]) || !isfinite(v[1]))
-		return c;
-	c.value = v[0] != 0 ? v[1] / v[0] : NAN;
-	if (change == RAMA_REPORT_SAME) {
-		c.text = "same";
+	c.value = x->value[0] != 0 ? x->value[1] / x->value[0] : NAN;
+	if (c.text[0] != '\0' && x->change == RAMA_REPORT_SAME)
 		c.tone = RAMA_TONE_DIM;
-	} else if (strcmp(unit, "share") == 0) {
-		c.text = rama_report_paper_fmt(p, "%s%.0f points", v[1] < v[0] ? "−" : "+",
-					       fabs(v[1] - v[0]) * 100);
-	} else if (v[0] == 0 || v[1] == 0) {
-		c.text = v[0] == 0 ? "new" : "none left";
-	} else if (v[1] / v[0] >= 2 || v[1] / v[0] <= 0.01) {
-		bool up = v[1] > v[0];
-
-		c.text = rama_report_paper_fmt(p, "%s%s",
-					       rama_human_ratio(n, up ? v[1] / v[0] : v[0] / v[1]),
-					       up ? "" : " less");
-	} else {
-		c.text = rama_report_paper_fmt(p, "%s%s", v[1] < v[0] ? "−" : "+",
-					       rama_human_share(n, fabs(v[1] - v[0]) / v[0]));
-	}
 	return c;
 }
 
@@ -98,7 +82,7 @@ static void figures(const struct rama_report_diff *d, struct rama_report_paper *
 		row[0] = rama_grid_text_cell(rama_report_paper_fmt(p, "  %s", info->label));
 		row[1] = rama_report_paper_value(p, info->unit, x->value[0]);
 		row[2] = rama_report_paper_value(p, info->unit, x->value[1]);
-		row[3] = change_cell(p, info->unit, x->value, x->change);
+		row[3] = change_cell(p, m, x);
 		row[4] = rama_grid_text_cell(words[x->better + 1]);
 		row[4].tone = judged(x->better);
 	}

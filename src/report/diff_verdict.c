@@ -32,35 +32,45 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
 /* What may explain that B needs less time (1) or more (-1): a figure that went the matching way. */
 struct reason {
 	enum rama_report_metric metric;
-	char part;		 /* r: of reading, w: of writing, m: of metadata */
-	bool inverse;		 /* more of it takes less time */
+	enum { RATIO, SHARE, CALLS } how; /* how two values of it are compared, and told */
+	char part;			  /* r: of reading, w: of writing, m: of metadata */
+	bool inverse;			  /* more of it takes less time */
 	bool asked;		 /* what the program does says more than what becomes of it */
-	const char *more, *less; /* with the ratio in it */
+	const char *more, *less; /* with the ratio in it; else the words of a count or share */
 };
 
 static const struct reason reasons[] = {
-	{ RAMA_REPORT_METRIC_write_size, 'w', true, true, "writes are %s larger",
+	{ RAMA_REPORT_METRIC_write_size, RATIO, 'w', true, true, "writes are %s larger",
 	  "writes are %s smaller" },
-	{ RAMA_REPORT_METRIC_read_size, 'r', true, true, "reads are %s larger",
+	{ RAMA_REPORT_METRIC_read_size, RATIO, 'r', true, true, "reads are %s larger",
 	  "reads are %s smaller" },
-	{ RAMA_REPORT_METRIC_bytes_written, 'w', false, true, "%s as many bytes written",
+	{ RAMA_REPORT_METRIC_bytes_written, RATIO, 'w', false, true, "%s as many bytes written",
 	  "%s fewer bytes written" },
-	{ RAMA_REPORT_METRIC_bytes_read, 'r', false, true, "%s as many bytes read",
+	{ RAMA_REPORT_METRIC_bytes_read, RATIO, 'r', false, true, "%s as many bytes read",
 	  "%s fewer bytes read" },
-	{ RAMA_REPORT_METRIC_disk_written, 'w', false, false, "%s as many bytes reach the disk",
-	  "%s fewer bytes reach the disk" },
-	{ RAMA_REPORT_METRIC_disk_read, 'r', false, false, "%s as many bytes come from disk",
+	{ RAMA_REPORT_METRIC_disk_written, RATIO, 'w', false, false,
+	  "%s as many bytes reach the disk", "%s fewer bytes reach the disk" },
+	{ RAMA_REPORT_METRIC_disk_read, RATIO, 'r', false, false, "%s as many bytes come from disk",
 	  "%s fewer bytes come from disk" },
-	{ RAMA_REPORT_METRIC_disk_write_size, 'w', true, false, "writes to disk are %s larger",
-	  "writes to disk are %s smaller" },
-	{ RAMA_REPORT_METRIC_disk_read_size, 'r', true, false, "reads from disk are %s larger",
-	  "reads from disk are %s smaller" },
-	{ RAMA_REPORT_METRIC_metas, 'm', false, true, "%s as many opens, seeks and stats",
+	{ RAMA_REPORT_METRIC_disk_write_size, RATIO, 'w', true, false,
+	  "writes to disk are %s larger", "writes to disk are %s smaller" },
+	{ RAMA_REPORT_METRIC_disk_read_size, RATIO, 'r', true, false,
+	  "reads from disk are %s larger", "reads from disk are %s smaller" },
+	{ RAMA_REPORT_METRIC_metas, RATIO, 'm', false, true, "%s as many opens, seeks and stats",
 	  "%s fewer opens, seeks and stats" },
-	{ RAMA_REPORT_METRIC_writes, 'w', false, false, "%s as many writes", "%s fewer writes" },
-	{ RAMA_REPORT_METRIC_reads, 'r', false, false, "%s as many reads", "%s fewer reads" },
-	{ RAMA_REPORT_METRIC_active_ranks, '*', true, true, "%s as many ranks move data",
+	{ RAMA_REPORT_METRIC_writes, RATIO, 'w', false, false, "%s as many writes",
+	  "%s fewer writes" },
+	{ RAMA_REPORT_METRIC_reads, RATIO, 'r', false, false, "%s as many reads",
+	  "%s fewer reads" },
+	{ RAMA_REPORT_METRIC_active_ranks, RATIO, '*', true, true, "%s as many ranks move data",
 	  "%s fewer ranks move data" },
+	{ RAMA_REPORT_METRIC_random_reads, SHARE, 'r', false, true, "of reads jump in the file",
+	  NULL },
+	{ RAMA_REPORT_METRIC_random_writes, SHARE, 'w', false, true, "of writes jump in the file",
+	  NULL },
+	{ RAMA_REPORT_METRIC_locks, CALLS, '*', false, true, "locks", NULL },
+	{ RAMA_REPORT_METRIC_syncs, CALLS, '*', false, true, "syncs", NULL },
+	{ RAMA_REPORT_METRIC_seeks, CALLS, '*', false, true, "seeks", NULL },
 };
 
 /* reading, writing or metadata: which of them changed most the way that I/O as a whole did; 0:
@@ -90,6 +100,22 @@ static char part_of(const struct rama_report_diff *d, int sign)
 	return part;
 }
 
+#define SHARE_LEAST 0.2 /* of accesses: less of a change explains nothing */
+#define CALLS_LEAST 100 /* calls more than before: fewer explain nothing */
+
+/* the same for figures that one side may have none of */
+static double explains_none(const struct reason *r, const double v[2], int sign)
+{
+	double more = sign > 0 ? v[0] : v[1], less = sign > 0 ? v[1] : v[0];
+
+	if (r->how == SHARE)
+		return more - less >= SHARE_LEAST ? 1 + 20 * (more - less) : 0;
+	if (!(more - less >= CALLS_LEAST) || more < TELLING * less)
+		return 0;
+	/* none to thousands is a change as large as ten to thousands, no larger */
+	return more / fmax(less, more / 100);
+}
+
 /* by how much it changed, if that explains it; else 0 */
 static double explains(const struct rama_report_diff *d, const struct reason *r, char part,
 		       int sign)
@@ -97,7 +123,11 @@ static double explains(const struct rama_report_diff *d, const struct reason *r,
 	const double *v = d->metrics[r->metric].value;
 	double ratio;
 
-	if ((r->part != part && r->part != '*') || !(v[0] > 0) || !(v[1] > 0))
+	if (r->part != part && r->part != '*')
+		return 0;
+	if (r->how != RATIO)
+		return explains_none(r, v, sign);
+	if (!(v[0] > 0) || !(v[1] > 0))
 		return 0;
 	ratio = v[1] / v[0];
 	if ((sign > 0) != ((ratio > 1) == r->inverse))
@@ -128,9 +158,20 @@ static void put_reason(struct text *t, const struct rama_report_diff *d, const s
 		       double ratio)
 {
 	const double *v = d->metrics[r->metric].value;
-	char n[RAMA_HUMAN];
-	const char *fmt = v[1] > v[0] ? r->more : r->less, *at = strstr(fmt, "%s");
+	char n[RAMA_HUMAN], was[RAMA_HUMAN];
+	const char *fmt = v[1] > v[0] ? r->more : r->less, *at;
 
+	if (r->how == SHARE) {
+		add(t, "%s %s instead of %s", rama_human_share(n, v[1]), r->more,
+		    rama_human_share(was, v[0]));
+		return;
+	}
+	if (r->how == CALLS) {
+		add(t, "%s %s instead of %s", v[1] > 0 ? rama_human_count(n, (int64_t)v[1]) : "no",
+		    r->more, v[0] > 0 ? rama_human_count(was, (int64_t)v[0]) : "none");
+		return;
+	}
+	at = strstr(fmt, "%s");
 	rama_human_ratio(n, ratio);
 	add(t, "%.*s%s%s", (int)(at - fmt), fmt, n, at + 2);
 }
@@ -169,8 +210,8 @@ static unsigned put_reasons(struct text *t, const struct rama_report_diff *d, in
 	return n;
 }
 
-/* the finding that came or went and costs most */
-static void put_finding(struct text *t, const struct rama_report_diff *d, int sign)
+/* the finding that came or went and costs most; was there one? */
+static bool put_finding(struct text *t, const struct rama_report_diff *d, int sign)
 {
 	enum rama_report_fate fate = sign > 0 ? RAMA_REPORT_FATE_GONE : RAMA_REPORT_FATE_NEW;
 
@@ -181,7 +222,36 @@ static void put_finding(struct text *t, const struct rama_report_diff *d, int si
 		    f->side[fate == RAMA_REPORT_FATE_NEW]->level < RAMA_DIAG_LEVEL_WARN)
 			continue;
 		add(t, ": %s %s %s", sign > 0 ? "no more" : "new", f->rule->id, f->rule->title);
-		return;
+		return true;
+	}
+	return false;
+}
+
+/* Nothing that the program does has changed: the same calls take longer, or less long. */
+static void put_same_calls(struct text *t, const struct rama_report_diff *d, int sign)
+{
+	static const struct {
+		char part;
+		enum rama_report_metric time, calls;
+		const char *name;
+	} of[] = { { 'r', RAMA_REPORT_METRIC_read_time, RAMA_REPORT_METRIC_reads, "read" },
+		   { 'w', RAMA_REPORT_METRIC_write_time, RAMA_REPORT_METRIC_writes, "write" },
+		   { 'm', RAMA_REPORT_METRIC_meta_time, RAMA_REPORT_METRIC_metas,
+		     "metadata call" } };
+	char part = part_of(d, sign), n[RAMA_HUMAN];
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		const double *time = d->metrics[of[i].time].value,
+			     *calls = d->metrics[of[i].calls].value;
+		double each[2] = { time[0] / calls[0], time[1] / calls[1] };
+		double ratio = sign > 0 ? each[0] / each[1] : each[1] / each[0];
+
+		if (of[i].part != part || !isfinite(ratio) || ratio < TELLING)
+			continue;
+		add(t,
+		    ": a %s takes %s %s, and the program does the same: caches, other load or "
+		    "another file system",
+		    of[i].name, rama_human_ratio(n, ratio), sign > 0 ? "less" : "as long");
 	}
 }
 
@@ -204,8 +274,8 @@ static void put_io(struct text *t, const struct rama_report_diff *d)
 	}
 	add(t, "B spends %s %s in I/O (%s instead of %s)", n[2], sign > 0 ? "less" : "more", n[1],
 	    n[0]);
-	if (put_reasons(t, d, sign) == 0)
-		put_finding(t, d, sign);
+	if (put_reasons(t, d, sign) == 0 && !put_finding(t, d, sign))
+		put_same_calls(t, d, sign);
 	add(t, ".");
 }
 

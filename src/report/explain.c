@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/form/text.h"
+
 #define LABEL 14 /* columns of the words before texts */
 
 /* ---- text ---- */
@@ -15,6 +17,22 @@ static unsigned columns(const char *s, size_t n)
 	for (size_t i = 0; i < n; i++)
 		c += ((unsigned char)s[i] & 0xc0) != 0x80;
 	return c;
+}
+
+/* where there is no UTF-8, what stands for its characters */
+static void put_word(struct rama_report_explain *x, const char *s, size_t n)
+{
+	while (n > 0) {
+		unsigned len = rama_text_sound(s);
+
+		len = len > 0 && len <= n ? len : 1;
+		if (x->utf8 || len == 1)
+			rama_out_bytes(x->out, s, len);
+		else
+			rama_out_text(x->out, rama_text_ascii(s, len));
+		s += len;
+		n -= len;
+	}
 }
 
 /* words of the text, from column `at` on; further lines begin at `indent` */
@@ -33,7 +51,7 @@ static void wrap(struct rama_report_explain *x, const char *text, unsigned at, u
 			rama_out_char(x->out, ' ');
 			at++;
 		}
-		rama_out_bytes(x->out, text, n);
+		put_word(x, text, n);
 		at += wide;
 		first = false;
 		text += n;

@@ -79,6 +79,7 @@ struct rama_report_explain {
 	struct rama_json json; /* into the same */
 	bool as_json;
 	unsigned width; /* columns of texts */
+	bool utf8;	/* of texts */
 };
 
 int rama_report_explain_topic(struct rama_report_explain *x, const struct rama_report_topic *topic);

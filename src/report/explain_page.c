@@ -119,13 +119,31 @@ static const char *snippets_of(struct rama_report_topics *t, const struct rama_d
 static const struct {
 	const char *code, *words;
 } spoken[] = {
-	{ "f->view->", "" }, { "f->", "" },   { "x->", "" },  { "l->", "" },
-	{ "a->", "all." },   { "&&", "and" }, { "||", "or" }, { "fmax(", "max(" },
-	{ "fmin(", "min(" }, { "!", "not " },
+	{ "f->view->", "" }, { "f->", "" },	  { "x->", "" },
+	{ "a->", "all." },   { "&&", "and" },	  { "||", "or" },
+	{ "fmax(", "max(" }, { "fmin(", "min(" }, { "!", "not " },
 };
+
+/* Is there a figure, too, that is called as the limit at s? "syncs > syncs" says nothing. */
+static bool is_figure(const char *s)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)s[n]) || s[n] == '_')
+		n++;
+	for (unsigned i = 0; i < rama_diag_n_facts; i++)
+		if (strlen(rama_diag_fact_info[i].name) == n &&
+		    strncmp(rama_diag_fact_info[i].name, s, n) == 0)
+			return true;
+	return false;
+}
 
 static size_t speak(struct rama_out *o, const char *s)
 {
+	if (strncmp(s, "l->", 3) == 0) {
+		rama_out_text(o, is_figure(s + 3) ? "limit " : "");
+		return 3;
+	}
 	for (size_t i = 0; i < sizeof(spoken) / sizeof(spoken[0]); i++) {
 		size_t n = strlen(spoken[i].code);
 
@@ -158,6 +176,21 @@ static const char *condition_of(struct rama_report_topics *t, const char *condit
 	return kept(t, &o);
 }
 
+/* "A07 O01 *" in words */
+static const char *causes_of(struct rama_report_topics *t, const char *list)
+{
+	struct rama_out o;
+
+	rama_out_init(&o, NULL, NULL);
+	for (; *list != '\0'; list++) {
+		if (*list == '*')
+			rama_out_text(&o, "or whatever the rank alone loses most by");
+		else
+			rama_out_char(&o, *list);
+	}
+	return kept(t, &o);
+}
+
 static int rule_page(struct rama_report_page *p, struct rama_report_topics *t,
 		     const struct rama_diag_rule *r)
 {
@@ -169,9 +202,10 @@ static int rule_page(struct rama_report_page *p, struct rama_report_topics *t,
 	const char *file = condition_of(t, r->condition, "; file: ", "; job: ");
 	const char *job = condition_of(t, r->condition, "; job: ", "");
 	const char *how = unfilled(t, rama_diag_rule_code[r - rama_diag_rules].how);
+	const char *causes = causes_of(t, r->causes);
 
 	if (limits == NULL || figures == NULL || applies == NULL || file == NULL || job == NULL ||
-	    how == NULL)
+	    how == NULL || causes == NULL)
 		return RAMA_EMEMORY;
 	p->title = r->title;
 	p->text = r->doc;
@@ -190,7 +224,7 @@ static int rule_page(struct rama_report_page *p, struct rama_report_topics *t,
 		say(p, "advice", "what to do", advice);
 		say(p, "snippets", "snippets", snippets);
 	}
-	say(p, "causes", "follows from", r->causes);
+	say(p, "causes", r->most == RAMA_DIAG_LEVEL_OK ? "not beside" : "follows from", causes);
 	say(p, "topic", "topic", r->topic);
 	say(p, "drishti", "Drishti", r->drishti);
 	return 0;

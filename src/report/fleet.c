@@ -94,10 +94,13 @@ int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *pat
 	l->nprocs = v->nprocs;
 	l->start_sec = v->start_sec;
 	l->run_time = v->run_time;
-	l->io_time = v->io_time;
+	/* pipes and devices that were waited for are no I/O */
+	l->io_time = v->io_time > d->waiting ? v->io_time - d->waiting : 0;
 	l->meta_time = v->nprocs > 0 ? v->total.meta_time / (double)v->nprocs : 0;
 	if (l->meta_time > v->run_time) /* threads at the same time */
 		l->meta_time = v->run_time;
+	l->meta_time -= v->nprocs > 0 ? d->waiting / (double)v->nprocs : 0;
+	l->meta_time = l->meta_time > 0 ? l->meta_time : 0;
 	l->bytes_read = (double)v->disk.bytes_read;
 	l->bytes_written = (double)v->disk.bytes_written;
 	l->files = v->n_real;

@@ -3,8 +3,9 @@
  * out.
  *
  * Of each log a few hundred bytes are kept, whatever its size. Logs may be added in any order;
- * the caller keeps threads apart. Steps of a batch job (same job id and user, one after the
- * other) count as one job. */
+ * the caller keeps threads apart. Logs of one program with the same job id and user count as one
+ * job: its steps, if they follow each other, its processes, if they ran at the same time. Two
+ * programs of a batch job are two. */
 #ifndef RAMA_REPORT_FLEET_H
 #define RAMA_REPORT_FLEET_H
 
@@ -46,7 +47,7 @@ struct rama_report_fleet_job {
 	int64_t jobid, uid, nprocs, start_sec;
 	double run_time, io_time, meta_time, cost;
 	double bytes_read, bytes_written, rate;
-	double step_io; /* I/O time of the step that gave it its name */
+	double cost_sum; /* of its logs, also of those that ran at the same time */
 	uint64_t files;
 	enum rama_diag_level level;
 	uint16_t worst; /* rule that costs most, UINT16_MAX: none */

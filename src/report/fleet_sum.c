@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "report/fleet.h"
 
 /* seconds: numbers of jobs come again, steps of a job follow each other within a day */
@@ -70,17 +71,18 @@ static int make_list(struct rama_report_fleet *f, unsigned which, size_t most)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static int by_step(const void *x, const void *y, void *logs)
+static int by_step(const void *x, const void *y, void *fleet)
 {
-	const struct rama_report_fleet_log *a =
-		(const struct rama_report_fleet_log *)logs + *(const size_t *)x;
-	const struct rama_report_fleet_log *b =
-		(const struct rama_report_fleet_log *)logs + *(const size_t *)y;
+	const struct rama_report_fleet *f = fleet;
+	const struct rama_report_fleet_log *a = &f->logs[*(const size_t *)x];
+	const struct rama_report_fleet_log *b = &f->logs[*(const size_t *)y];
 
 	if (a->uid != b->uid)
 		return a->uid < b->uid ? -1 : 1;
 	if (a->jobid != b->jobid)
 		return a->jobid < b->jobid ? -1 : 1;
+	if (a->exe != b->exe) /* two programs of one batch job have two stories */
+		return strcmp(f->exes[a->exe].name, f->exes[b->exe].name);
 	if (a->start_sec != b->start_sec)
 		return a->start_sec < b->start_sec ? -1 : 1;
 	return strcmp(a->path, b->path);
@@ -98,52 +100,108 @@ static int sort_steps(struct rama_report_fleet *f)
 		if (f->logs[i].read)
 			f->order[f->n_order++] = i;
 	}
-	qsort_r(f->order, f->n_order, sizeof(*f->order), by_step, f->logs);
+	qsort_r(f->order, f->n_order, sizeof(*f->order), by_step, f);
 	return 0;
 }
 
-static void add_step(struct rama_report_fleet_job *j, const struct rama_report_fleet_log *l)
+/* Logs of a job that ran at the same time are its processes, those one after the other its steps.
+ * Each log goes to a lane in which it overlaps with nothing: what steps took is added up in a lane,
+ * and the job took as long in I/O as its slowest lane, like a job with its slowest rank. */
+struct lane {
+	double end, io_time, meta_time, cost;
+	int64_t nprocs;
+};
+
+struct lanes {
+	struct lane *at;
+	size_t n, room;
+	double end; /* of the last log of the job */
+};
+
+/* starts are known in whole seconds: what ends within the one in which another begins is before */
+static struct lane *lane_of(struct lanes *all, const struct rama_report_fleet_log *l)
 {
-	/* the step that does most I/O gives the job its name */
-	if (j->steps == 0 || l->io_time > j->step_io) {
-		j->exe = l->exe;
-		j->step_io = l->io_time;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->at[i].end < (double)l->start_sec + 1)
+			return &all->at[i];
+	if (!RAMA_GROW(all->at, all->room, all->n + 1))
+		return NULL;
+	all->at[all->n] = (struct lane){ 0 };
+	return &all->at[all->n++];
+}
+
+static void sum_lanes(struct rama_report_fleet_job *j, const struct lanes *all)
+{
+	double meta = 0;
+
+	j->nprocs = 0;
+	j->io_time = j->cost = 0;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct lane *x = &all->at[i];
+
+		j->nprocs += x->nprocs;
+		meta += x->meta_time * (double)x->nprocs;
+		j->io_time = fmax(j->io_time, x->io_time);
+		j->cost = fmax(j->cost, x->cost);
 	}
-	j->steps++;
-	j->user = j->user != NULL ? j->user : l->user;
-	j->nprocs = l->nprocs > j->nprocs ? l->nprocs : j->nprocs;
-	j->run_time += l->run_time;
-	j->io_time += l->io_time;
-	j->meta_time += l->meta_time;
-	j->cost += l->cost;
-	j->bytes_read += l->bytes_read;
-	j->bytes_written += l->bytes_written;
-	j->files += l->files;
+	j->meta_time = j->nprocs > 0 ? meta / (double)j->nprocs : 0;
 	j->rate = j->io_time > 0 ? (j->bytes_read + j->bytes_written) / j->io_time : 0;
 }
 
-static void join_steps(struct rama_report_fleet *f)
+static bool add_step(struct rama_report_fleet_job *j, struct lanes *all,
+		     const struct rama_report_fleet_log *l)
+{
+	double end = (double)l->start_sec + l->run_time;
+	struct lane *x = lane_of(all, l);
+
+	if (x == NULL)
+		return false;
+	j->steps++;
+	j->user = j->user != NULL ? j->user : l->user;
+	if (all->end < (double)l->start_sec + 1)
+		j->run_time += l->run_time;
+	else
+		j->run_time += fmax(0, end - all->end);
+	all->end = fmax(all->end, end);
+	x->end = end;
+	x->io_time += l->io_time;
+	x->meta_time += l->meta_time;
+	x->cost += l->cost;
+	x->nprocs = l->nprocs > x->nprocs ? l->nprocs : x->nprocs;
+	j->cost_sum += l->cost;
+	j->bytes_read += l->bytes_read;
+	j->bytes_written += l->bytes_written;
+	j->files += l->files;
+	return true;
+}
+
+static int join_steps(struct rama_report_fleet *f)
 {
 	struct rama_report_fleet_job *j = f->jobs;
-	double end = 0;
+	struct lanes all = { 0 };
+	bool ok = true;
 
-	for (size_t i = 0; i < f->n_order; i++) {
+	for (size_t i = 0; i < f->n_order && ok; i++) {
 		struct rama_report_fleet_log *l = &f->logs[f->order[i]];
 
 		if (f->n_jobs == 0 || j->uid != l->uid || j->jobid != l->jobid ||
-		    (double)l->start_sec > end + STEP_GAP) {
+		    j->exe != l->exe || (double)l->start_sec > all.end + STEP_GAP) {
 			j = &f->jobs[f->n_jobs++];
 			*j = (struct rama_report_fleet_job){ .first = i,
+							     .exe = l->exe,
 							     .jobid = l->jobid,
 							     .uid = l->uid,
 							     .start_sec = l->start_sec,
 							     .worst = UINT16_MAX };
-			end = 0;
+			all.n = 0;
+			all.end = 0;
 		}
-		add_step(j, l);
-		end = fmax(end, (double)l->start_sec + l->run_time);
+		ok = add_step(j, &all, l);
+		sum_lanes(j, &all);
 		f->rank_time += l->run_time * (double)l->nprocs;
 	}
+	free(all.at);
+	return ok ? 0 : RAMA_EMEMORY;
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -184,13 +242,15 @@ static void count_program(struct rama_report_fleet *f, struct seen *s, unsigned 
 	}
 }
 
-/* a job has a finding at the worst level of its steps; costs of steps add up */
+/* A job has a finding at the worst level of its steps. Costs of steps add up, those of processes
+ * at the same time do not: all get the share that is left of the whole. */
 static void count_rules(struct rama_report_fleet *f, struct seen *s,
 			struct rama_report_fleet_job *j, uint64_t user)
 {
 	uint8_t level[RAMA_REPORT_FLEET_RULES] = { 0 };
 	double cost[RAMA_REPORT_FLEET_RULES] = { 0 }, most = -1;
 	uint64_t applies[RAMA_REPORT_FLEET_RULES / 64] = { 0 };
+	double share = j->cost_sum > 0 ? j->cost / j->cost_sum : 1;
 
 	for (size_t i = j->first; i < j->first + j->steps; i++) {
 		const struct rama_report_fleet_log *l = &f->logs[f->order[i]];
@@ -201,7 +261,7 @@ static void count_rules(struct rama_report_fleet *f, struct seen *s,
 			unsigned r = l->hits[k].rule % RAMA_REPORT_FLEET_RULES;
 
 			level[r] = l->hits[k].level > level[r] ? l->hits[k].level : level[r];
-			cost[r] += (double)l->hits[k].cost;
+			cost[r] += (double)l->hits[k].cost * share;
 		}
 	}
 	for (unsigned r = 0; r < rama_diag_n_rules && r < RAMA_REPORT_FLEET_RULES; r++) {
@@ -314,8 +374,9 @@ int rama_report_fleet_finish(struct rama_report_fleet *f, size_t top, struct ram
 
 	for (unsigned r = 0; r < RAMA_REPORT_FLEET_RULES; r++)
 		f->rules[r].worst = UINT32_MAX;
+	if (rc == 0)
+		rc = join_steps(f);
 	if (rc == 0) {
-		join_steps(f);
 		for (size_t i = 0; i < f->n_jobs; i++)
 			count_job(f, &s, &f->jobs[i]);
 	}

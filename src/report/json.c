@@ -104,6 +104,20 @@ static void metadata(struct rama_json *j, const char *text)
 	rama_json_close(j, '}');
 }
 
+/* who the processes are; none where ranks are those of MPI */
+static void programs(struct rama_json *j, const struct rama_job_view *v)
+{
+	rama_json_key_open(j, "programs", '[');
+	for (size_t i = 0; i < v->n_programs; i++) {
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "name", v->programs[i].name);
+		rama_json_key_i64(j, "processes", v->programs[i].processes);
+		rama_json_key_i64(j, "active", v->programs[i].active);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
 static void job(struct rama_json *j, const struct rama_job_view *v)
 {
 	time_t start = (time_t)v->start_sec;
@@ -121,6 +135,8 @@ static void job(struct rama_json *j, const struct rama_job_view *v)
 	rama_json_key_i64(j, "start_s", v->start_sec);
 	rama_cell_key_figure(j, "run_time", v->run_time);
 	rama_json_key_i64(j, "nprocs", v->nprocs);
+	rama_json_key_bool(j, "processes", v->processes);
+	programs(j, v);
 	key_known(j, "nodes", v->nodes, 1);
 	strings(j, "hosts", v->hosts, v->n_hosts);
 	metadata(j, v->metadata != NULL ? v->metadata : "");
@@ -169,6 +185,21 @@ static void verdict(struct rama_json *j, const struct rama_job_view *v, const st
 	unseen(j, &v->unseen);
 }
 
+/* requests under way after a call that submitted some, and with each call, on average */
+static void uring(struct rama_json *j, const struct rama_job_view_uring *u)
+{
+	if (u->submits <= 0)
+		return;
+	rama_json_key_open(j, "io_uring", '{');
+	rama_json_key_i64(j, "operations", u->ops);
+	rama_json_key_i64(j, "submits", u->submits);
+	rama_cell_key_figure(j, "per_call", (double)u->ops / (double)u->submits);
+	rama_cell_key_figure(j, "depth", (double)u->depth_sum / (double)u->submits);
+	rama_json_key_i64(j, "deepest", u->depth_max);
+	rama_json_key_i64(j, "missed", u->missed);
+	rama_json_close(j, '}');
+}
+
 static void totals(struct rama_json *j, const struct rama_report *r)
 {
 	const struct rama_job_view *v = r->view;
@@ -179,13 +210,15 @@ static void totals(struct rama_json *j, const struct rama_report *r)
 	rama_json_key_i64(j, "reads", v->disk.reads);
 	rama_json_key_i64(j, "writes", v->disk.writes);
 	rama_json_key_i64(j, "metas", v->disk.metas);
-	rama_json_key_i64(j, "files", (int64_t)r->n_files);
+	rama_json_key_i64(j, "files", (int64_t)v->n_real);
+	rama_json_key_bool(j, "files_estimated", v->files_estimated);
 	rama_json_key_i64(j, "groups", (int64_t)v->n_groups);
 	rama_cell_key_figure(j, "rate", v->rate);
 	key_known(j, "active_ranks", v->active_ranks, 0);
 	rama_json_key_u64(j, "traced_segments", v->segments);
 	rama_json_key_i64(j, "std_bytes_read", v->std.bytes_read);
 	rama_json_key_i64(j, "std_bytes_written", v->std.bytes_written);
+	uring(j, &v->uring);
 	rama_json_close(j, '}');
 }
 
@@ -290,6 +323,29 @@ static void findings(struct rama_json *j, const struct rama_report *r)
 	rama_json_close(j, ']');
 }
 
+/* of jobs of a store, if there are any */
+static void trials(struct rama_json *j, const struct rama_report *r)
+{
+	if (r->n_trials == 0)
+		return;
+	rama_json_key_open(j, "trials", '[');
+	for (size_t i = 0; i < r->n_trials; i++) {
+		const struct rama_report_trial *t = &r->trials[i];
+
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "rule", *t->rule != '\0' ? t->rule : NULL);
+		rama_json_key_string(j, "change", t->change);
+		rama_json_key_string(j, "verdict", t->verdict);
+		rama_cell_key_figure(j, "cost_s", t->cost);
+		rama_cell_key_figure(j, "gain_s", t->gain);
+		rama_cell_key_figure(j, "before_s", t->before);
+		rama_cell_key_figure(j, "after_s", t->after);
+		rama_json_key_string(j, "text", t->text);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
 static void checks(struct rama_json *j, const struct rama_report *r)
 {
 	const struct rama_diag *d = r->diagnosis;
@@ -352,6 +408,7 @@ void rama_report_json(struct rama_out *o, const struct rama_report *r)
 	verdict(&j, r->view, r->diagnosis);
 	totals(&j, r);
 	findings(&j, r);
+	trials(&j, r);
 	checks(&j, r);
 	rama_report_json_data(&j, r);
 	rama_report_json_rows(&j, "limits", &rama_report_tables[RAMA_REPORT_TABLE_limits], r);
@@ -366,8 +423,16 @@ static void json(struct rama_out *o, const struct rama_report *r, const struct r
 	rama_report_json(o, r);
 }
 
+static void diff(const struct rama_report_diff *d, struct rama_out *o,
+		 const struct rama_report_ask *a)
+{
+	(void)a;
+	rama_report_diff_json(d, o);
+}
+
 const struct rama_report_form rama_report_form_json = { .suffix = ".json",
 							.detail = true,
 							.report = json,
-							.diff = rama_report_diff_json,
+							.diff = diff,
+							.spread = rama_report_spread_json,
 							.fleet = rama_report_fleet_json };

@@ -216,7 +216,7 @@ static void files(struct rama_json *j, const struct rama_report *r)
 	size_t groups = r->view->n_groups < GROUPS_SHOWN ? r->view->n_groups : GROUPS_SHOWN;
 
 	rama_json_key_open(j, "files", '{');
-	rama_json_key_i64(j, "total", (int64_t)r->n_files);
+	rama_json_key_i64(j, "total", (int64_t)r->view->n_real);
 	rama_json_key_i64(j, "shown", (int64_t)shown);
 	rama_json_key_string(j, "order", "time");
 	rama_json_key_open(j, "rows", '[');
@@ -309,6 +309,38 @@ static void strip(struct rama_json *j, const struct rama_job_view *v,
 	rama_json_close(j, '}');
 }
 
+/* phases that the program named, if any */
+static void named(struct rama_json *j, const struct rama_job_view *v)
+{
+	rama_json_key_open(j, "named", '[');
+	for (size_t i = 0; i < v->n_named; i++) {
+		const struct rama_job_view_named *p = &v->named[i];
+
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "name", p->name);
+		rama_json_key_i64(j, "times", p->times);
+		rama_json_key_i64(j, "ranks", (int64_t)p->ranks);
+		rama_json_key_i64(j, "open", (int64_t)p->open);
+		rama_cell_key_figure(j, "start", p->start);
+		rama_cell_key_figure(j, "end", p->end);
+		rama_cell_key_figure(j, "time", p->time);
+		rama_cell_key_figure(j, "io_time", p->io_time);
+		rama_cell_key_figure(j, "longest", p->longest);
+		rama_json_key_i64(j, "bytes_read", p->bytes[1]);
+		rama_json_key_i64(j, "bytes_written", p->bytes[0]);
+		rama_json_key_open(j, "spans", '[');
+		for (size_t k = 0; k < p->n_spans; k++) {
+			rama_json_open(j, '[');
+			rama_cell_figure_json(j, p->spans[k].start);
+			rama_cell_figure_json(j, p->spans[k].end);
+			rama_json_close(j, ']');
+		}
+		rama_json_close(j, ']');
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
 static void timeline(struct rama_json *j, const struct rama_report *r)
 {
 	const struct rama_job_view *v = r->view;
@@ -321,6 +353,8 @@ static void timeline(struct rama_json *j, const struct rama_report *r)
 	rama_json_close(j, ']');
 	rama_report_json_rows(j, "phases", &rama_report_tables[RAMA_REPORT_TABLE_phases], r);
 	rama_json_key_string(j, "phases_from", v->phases_traced ? "trace" : "heatmap");
+	if (v->n_named > 0)
+		named(j, v);
 	rama_json_close(j, '}');
 }
 
@@ -340,19 +374,28 @@ static void names(struct rama_json *j, const struct rama_job_view *v, uint32_t *
 		place[f] = ++n;
 		rama_json_string(j, v->files[f].name);
 	}
+	for (size_t i = 0; i < v->n_calls; i++) {
+		uint32_t f = v->calls[i].file;
+
+		if (f >= v->n_files || place[f] != 0)
+			continue;
+		place[f] = ++n;
+		rama_json_string(j, v->files[f].name);
+	}
 	rama_json_close(j, ']');
 }
 
-#define COLUMN(j, key, put, value)                                      \
-	do {                                                            \
-		rama_json_key(j, key);                                  \
-		rama_json_open(j, '[');                                 \
-		for (size_t i_ = 0; i_ < v->n_ops; i_++) {              \
-			const struct rama_job_view_op *x = &v->ops[i_]; \
-			put(j, value);                                  \
-		}                                                       \
-		rama_json_close(j, ']');                                \
+#define COLUMN_OF(j, key, put, value, type, at, n)        \
+	do {                                              \
+		rama_json_key(j, key);                    \
+		rama_json_open(j, '[');                   \
+		for (size_t i_ = 0; i_ < (n); i_++) {     \
+			const struct type *x = &(at)[i_]; \
+			put(j, value);                    \
+		}                                         \
+		rama_json_close(j, ']');                  \
 	} while (0)
+#define COLUMN(j, key, put, value) COLUMN_OF(j, key, put, value, rama_job_view_op, v->ops, v->n_ops)
 
 static void ops(struct rama_json *j, const struct rama_job_view *v, const uint32_t *place)
 {
@@ -366,6 +409,45 @@ static void ops(struct rama_json *j, const struct rama_job_view *v, const uint32
 	COLUMN(j, "length", rama_json_i64, x->length);
 	COLUMN(j, "start", rama_cell_figure_json, x->start);
 	COLUMN(j, "end", rama_cell_figure_json, x->end);
+	rama_json_close(j, '}');
+}
+
+static int64_t op_place(const struct rama_job_view *v, const char *op)
+{
+	size_t i = 0;
+
+	while (i < v->n_call_ops && v->call_ops[i] != op)
+		i++;
+	return i < v->n_call_ops ? (int64_t)i : -1;
+}
+
+#define CALL(key, put, value) \
+	COLUMN_OF(j, key, put, value, rama_job_view_call, v->calls, v->n_calls)
+
+/* calls with those inside of them; null: the log does not tell */
+static void calls(struct rama_json *j, const struct rama_job_view *v, const uint32_t *place)
+{
+	rama_json_key(j, "calls");
+	if (v->n_calls == 0) {
+		rama_json_null(j);
+		return;
+	}
+	rama_json_open(j, '{');
+	rama_json_key_i64(j, "n", (int64_t)v->n_calls);
+	rama_json_key_bool(j, "all", v->calls_all);
+	rama_json_key_open(j, "functions", '[');
+	for (size_t i = 0; i < v->n_call_ops; i++)
+		rama_json_string(j, v->call_ops[i]);
+	rama_json_close(j, ']');
+	CALL("layer", rama_json_string, x->layer);
+	CALL("function", rama_json_i64, op_place(v, x->op));
+	CALL("kind", rama_json_i64, x->kind);
+	CALL("parent", rama_json_i64, x->parent);
+	CALL("file", rama_json_i64, x->file < v->n_files ? (int64_t)place[x->file] - 1 : -1);
+	CALL("rank", rama_json_i64, x->rank);
+	CALL("bytes", rama_json_i64, x->bytes);
+	CALL("start", rama_cell_figure_json, x->start);
+	CALL("end", rama_cell_figure_json, x->end);
 	rama_json_close(j, '}');
 }
 
@@ -418,9 +500,19 @@ static void trace(struct rama_json *j, const struct rama_report *r)
 	rama_json_key_u64(j, "segments", v->segments);
 	rama_json_key_bool(j, "complete", !v->segments_cut);
 	rama_json_key_bool(j, "ops_all", v->ops_all);
+	rama_json_key(j, "window");
+	if (v->opt.to > v->opt.from) {
+		rama_json_open(j, '[');
+		rama_cell_figure_json(j, v->opt.from);
+		rama_cell_figure_json(j, v->opt.to);
+		rama_json_close(j, ']');
+	} else {
+		rama_json_null(j);
+	}
 	names(j, v, place);
 	ops(j, v, place);
 	offsets(j, v);
+	calls(j, v, place);
 	rama_json_close(j, '}');
 	free(place);
 }
@@ -441,6 +533,8 @@ void rama_report_json_data(struct rama_json *j, const struct rama_report *r)
 	} else {
 		rama_json_null(j);
 	}
+	if (r->view->n_sites > 0)
+		rama_report_json_rows(j, "where", &rama_report_tables[RAMA_REPORT_TABLE_where], r);
 	rama_report_json_rows(j, "modules", &rama_report_tables[RAMA_REPORT_TABLE_modules], r);
 	counters(j, r);
 	timeline(j, r);

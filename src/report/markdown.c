@@ -144,6 +144,12 @@ static void finding(struct rama_out *o, const struct rama_report *r,
 		text(o, f->advice);
 		rama_out_text(o, "\n\n");
 	}
+	for (size_t i = 0; i < r->n_trials; i++)
+		if (strcmp(r->trials[i].rule, f->rule->id) == 0) {
+			rama_out_text(o, "Tried: ");
+			text(o, r->trials[i].text);
+			rama_out_text(o, "\n\n");
+		}
 	if (!look->verbose || f->level <= RAMA_DIAG_LEVEL_INFO)
 		return;
 	if (f->how != NULL && *f->how != '\0') {
@@ -154,6 +160,23 @@ static void finding(struct rama_out *o, const struct rama_report *r,
 	for (size_t i = 0; i < f->n_snippets; i++)
 		if (!rama_report_snippet_told(r, f, &f->snippets[i]))
 			snippet(o, &f->snippets[i]);
+}
+
+/* of findings that are not shown with all */
+static void other_trials(struct rama_out *o, const struct rama_report *r, size_t shown)
+{
+	for (size_t i = 0; i < r->n_trials; i++) {
+		const char *rule = r->trials[i].rule;
+		size_t k = 0;
+
+		while (k < shown && strcmp(r->diagnosis->findings[k].rule->id, rule) != 0)
+			k++;
+		if (k < shown)
+			continue;
+		rama_out_fmt(o, *rule != '\0' ? "Tried for %s: " : "Tried: ", rule);
+		text(o, r->trials[i].text);
+		rama_out_text(o, "\n\n");
+	}
 }
 
 static void findings(struct rama_out *o, const struct rama_report *r,
@@ -174,6 +197,7 @@ static void findings(struct rama_out *o, const struct rama_report *r,
 		rama_out_char(o, '\n');
 	}
 	rama_out_text(o, shown < d->n_findings ? "\n" : "");
+	other_trials(o, r, shown);
 	rama_report_words_checks(&w, r);
 	words(o, &w, " ");
 	rama_out_text(o, "\n\n");
@@ -201,7 +225,7 @@ static void table(struct rama_out *o, const struct rama_report *r,
 	size_t rows;
 	char n[RAMA_HUMAN];
 
-	rama_report_pick(&p, choose);
+	rama_report_pick(&p, r, choose);
 	rows = p.table->rows(r);
 	for (size_t i = 0; i < rows && i < ROWS_MOST; i++)
 		if (p.table->row(r, i, c))

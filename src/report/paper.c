@@ -9,6 +9,7 @@
 #include "base/human.h"
 #include "base/form/text.h"
 #include "base/form/xml.h"
+#include "report/form.h"
 
 #define CELLS_MOST 64 /* columns of a table */
 
@@ -258,12 +259,11 @@ static void html_sheet(struct rama_out *o, const struct rama_grid *s)
 void rama_report_paper_html(struct rama_out *o, const struct rama_report_paper *p,
 			    const struct rama_report_ask *a)
 {
-	(void)a;
 	rama_out_text(o, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 			 "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 			 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-			 "'none'; style-src "
-			 "'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
+			 "'none'; style-src 'unsafe-inline'");
+	rama_out_text(o, a->mail ? "\">\n<title>" : "; script-src 'unsafe-inline'\">\n<title>");
 	rama_xml_text(o, p->title, RAMA_XML_KEEP);
 	rama_out_text(o, "</title>\n<style>\n");
 	rama_out_text(o, style);
@@ -277,9 +277,13 @@ void rama_report_paper_html(struct rama_out *o, const struct rama_report_paper *
 		html_sheet(o, &p->sheets[i]);
 	for (unsigned i = 0; i < p->n_foot; i++)
 		put_p(o, rama_tone_class[p->foot[i].tone], p->foot[i].text);
-	rama_out_text(o, "<p class=\"note\">iorama " IORAMA_BUILD_VERSION "</p>\n</main><script>");
-	rama_out_text(o, script);
-	rama_out_text(o, "</script></body></html>\n");
+	rama_out_text(o, "<p class=\"note\">iorama " IORAMA_BUILD_VERSION "</p>\n</main>");
+	if (!a->mail) {
+		rama_out_text(o, "<script>");
+		rama_out_text(o, script);
+		rama_out_text(o, "</script>");
+	}
+	rama_out_text(o, "</body></html>\n");
 }
 
 /* ---- Markdown -------------------------------------------------------------------------------- */

@@ -46,6 +46,15 @@ struct rama_report_pattern {
 	} common[4]; /* most frequent sizes; count 0: no more */
 };
 
+/* what a replay of the job with a change showed */
+struct rama_report_trial {
+	const char *rule;		  /* the finding that it is about, "": none */
+	const char *change;		  /* transfer_size=1MiB */
+	const char *verdict;		  /* better, worse, cannot tell */
+	const char *text;		  /* all of it in one sentence */
+	double cost, gain, before, after; /* seconds; NAN: not known */
+};
+
 struct rama_report {
 	const struct rama_job_view *view;
 	const struct rama_diag *diagnosis;
@@ -69,6 +78,9 @@ struct rama_report {
 	size_t n_patterns;
 	struct rama_report_operation *operations;
 	size_t n_operations;
+	/* set by who knows them, after init */
+	const struct rama_report_trial *trials;
+	size_t n_trials;
 };
 
 /* keeps the addresses; 0 or RAMA_EMEMORY */
@@ -108,6 +120,8 @@ void rama_report_text(struct rama_out *o, const struct rama_report *r,
 void rama_report_json(struct rama_out *o, const struct rama_report *r);
 /* A picture: a whole SVG document that needs nothing else, light or dark as its reader likes; its
  * style begins every name with "ir-", so that it may also stand inside a page. */
+/* words of --figure: head, findings, timeline, sizes, all */
+bool rama_report_figure_known(const char *list);
 void rama_report_svg(struct rama_out *o, const struct rama_report *r);
 
 #endif

@@ -82,13 +82,16 @@ struct flow {
 	double most;
 };
 
-/* bytes of a bin lie evenly in it */
-static void add_flow(struct flow *f, const struct span *s, const struct rama_job_view_heat *h)
+/* bytes of a bin lie evenly in it; a run may be shorter than its first one */
+static void add_flow(struct flow *f, const struct span *s, const struct rama_job_view_heat *h,
+		     double run_time)
 {
+	double short_run = run_time > 0 && run_time < h->width ? run_time : h->width;
 	double step = (s->to - s->from) / FLOW_BINS;
 
 	for (uint32_t b = 0; b < h->bins; b++) {
-		double t0 = b * h->width, t1 = t0 + h->width;
+		double length = b == 0 ? short_run : h->width;
+		double t0 = b * h->width, t1 = t0 + length;
 		int first = (int)floor((t0 - s->from) / step),
 		    last = (int)floor((t1 - s->from) / step);
 
@@ -99,8 +102,7 @@ static void add_flow(struct flow *f, const struct span *s, const struct rama_job
 			       e = fmin(t1, s->from + (k + 1) * step);
 
 			for (unsigned kind = 0; kind < 2 && e > a; kind++)
-				f->rate[kind][k] +=
-					h->bin_bytes[kind][b] * (e - a) / h->width / step;
+				f->rate[kind][k] += h->bin_bytes[kind][b] * (e - a) / length / step;
 		}
 	}
 }
@@ -113,7 +115,7 @@ static void make_flow(struct flow *f, const struct span *s, const struct rama_jo
 		disk |= is_disk(v->heats[i].layer) && usable(&v->heats[i]);
 	for (size_t i = 0; i < v->n_heats; i++)
 		if (usable(&v->heats[i]) && (is_disk(v->heats[i].layer) || (!disk && i == 0)))
-			add_flow(f, s, &v->heats[i]);
+			add_flow(f, s, &v->heats[i], v->run_time);
 	for (unsigned kind = 0; kind < 2; kind++)
 		for (unsigned k = 0; k < FLOW_BINS; k++)
 			f->most = fmax(f->most, f->rate[kind][k]);
@@ -172,6 +174,32 @@ static void put_band_names(struct rama_report_svg_page *g, const struct span *s,
 	for (size_t at = 0; n < BANDS_MOST && (f = next_band(g, s, &at)) != NULL; n++)
 		rama_report_svg_text(g, x_of(s, f->from) + 3, top + 12 + 12 * n, "ir-k", "start",
 				     f->rule->id);
+}
+
+#define NAMED_MOST 5 /* phases that have a line of their own */
+#define NAMED_HEIGHT 15
+
+/* phases that the program named: a line each, above all else on the axis of time */
+static void put_named(struct rama_report_svg_page *g, const struct span *s)
+{
+	const struct rama_job_view *v = g->v;
+	char name[40];
+
+	for (size_t i = 0; i < v->n_named && i < NAMED_MOST; i++) {
+		const struct rama_job_view_named *p = &v->named[i];
+
+		for (size_t k = 0; k < p->n_spans; k++) {
+			double from = x_of(s, p->spans[k].start), to = x_of(s, p->spans[k].end);
+
+			if (p->spans[k].end >= s->from && p->spans[k].start <= s->to)
+				rama_report_svg_rect(g, from, g->y + 2, fmax(1, to - from),
+						     NAMED_HEIGHT - 4, "ir-p");
+		}
+		snprintf(name, sizeof(name), "%.*s", 20, p->name);
+		rama_report_svg_text(g, X0 - 8, g->y + 12, "ir-s", "end", name);
+		g->y += NAMED_HEIGHT;
+	}
+	g->y += v->n_named > 0 ? 4 : 0;
 }
 
 static void put_flow(struct rama_report_svg_page *g, const struct span *s)
@@ -316,9 +344,12 @@ static void put_strip(struct rama_report_svg_page *g, const struct rama_job_view
 	rama_out_text(g->o, "</g>\n");
 	rama_report_svg_text(g, X0 - 8, g->y + 13, "ir-t", "end",
 			     rama_job_layer_info[h->layer].label);
-	snprintf(line, sizeof(line), "ranks 0–%s", rama_human_count(n, g->v->nprocs - 1));
-	rama_report_svg_text(g, X0 - 8, g->y + 27, "ir-s", "end",
-			     g->v->nprocs > 1 ? line : "rank 0");
+	if (g->v->nprocs > 1)
+		snprintf(line, sizeof(line), "%s 0–%s", g->v->processes ? "processes" : "ranks",
+			 rama_human_count(n, g->v->nprocs - 1));
+	else
+		snprintf(line, sizeof(line), "%s 0", g->v->processes ? "process" : "rank");
+	rama_report_svg_text(g, X0 - 8, g->y + 27, "ir-s", "end", line);
 	put_rank_bars(g, grid, height);
 	g->y += height + 5;
 }
@@ -359,9 +390,9 @@ static void put_legend(struct rama_report_svg_page *g, const struct scale *s, do
 		snprintf(class, sizeof(class), "ir-h%d", i);
 		rama_report_svg_rect(g, X0 + 9.0 * i, g->y, 9, 10, class);
 	}
-	snprintf(line, sizeof(line),
-		 "%s to %s by the busiest rank of a cell in %.3g s, logarithmic",
-		 rama_human_bytes(n[0], s->least), rama_human_bytes(n[1], s->most), width);
+	snprintf(line, sizeof(line), "%s to %s by the busiest %s of a cell in %.3g s, logarithmic",
+		 rama_human_bytes(n[0], s->least), rama_human_bytes(n[1], s->most),
+		 g->v->processes ? "process" : "rank", width);
 	rama_report_svg_text(g, X0 + 9.0 * RAMA_REPORT_SVG_LEVELS + 10, g->y + 9, "ir-s", "start",
 			     line);
 	g->y += 12;
@@ -408,14 +439,17 @@ void rama_report_svg_timeline(struct rama_report_svg_page *g)
 	struct scale scale = { INFINITY, 0 };
 	const struct rama_job_view_heat *heat[STRIPS_MOST];
 	struct grid grid;
+	char title[200];
 	unsigned n = choose(g->v, heat);
 
 	if (!(s.to > s.from) || n == 0)
 		return;
 	rama_report_svg_title(
 		g, "Timeline",
-		"above: bytes per second, reads up, writes down; below: each rank over "
-		"time, and what each moved in all");
+		rama_job_view_say(g->v,
+				  "above: bytes per second, reads up, writes down; below: each "
+				  "rank over time, and what each moved in all",
+				  title, sizeof(title)));
 	g->y += 12;
 	put_cuts(g, &s);
 	for (unsigned i = 0; i < n; i++) {
@@ -429,6 +463,7 @@ void rama_report_svg_timeline(struct rama_report_svg_page *g)
 			}
 		}
 	}
+	put_named(g, &s);
 	put_flow(g, &s);
 	g->y += 5;
 	for (unsigned i = 0; i < n; i++) {

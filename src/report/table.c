@@ -172,6 +172,15 @@ const struct rama_report_table *rama_report_table_find(const char *name)
 	return NULL;
 }
 
+const char *rama_report_table_hint(const char *name, char to[RAMA_NEAREST_HINT])
+{
+	struct rama_nearest near = { .word = name };
+
+	for (unsigned i = 0; i < RAMA_REPORT_TABLES; i++)
+		rama_nearest_offer(&near, rama_report_tables[i].name);
+	return near.name != NULL ? rama_nearest_hint(&near, to) : ";";
+}
+
 unsigned rama_report_table_column(const struct rama_report_table *t, const char *key)
 {
 	unsigned i = 0;
@@ -196,7 +205,8 @@ void rama_report_table_json(struct rama_json *j, const struct rama_report_table 
 	}
 }
 
-void rama_report_pick(struct rama_report_picked *p, const struct rama_report_choice *c)
+void rama_report_pick(struct rama_report_picked *p, const struct rama_report *r,
+		      const struct rama_report_choice *c)
 {
 	unsigned n = 0;
 
@@ -204,8 +214,11 @@ void rama_report_pick(struct rama_report_picked *p, const struct rama_report_cho
 	for (; n < RAMA_REPORT_CHOICE_MOST && c->columns[n] != NULL; n++) {
 		p->at[n] = rama_report_table_column(p->table, c->columns[n]);
 		p->column[n] = p->table->columns[p->at[n]];
+		p->column[n].header = rama_job_view_say(r->view, p->column[n].header, p->said[n],
+							sizeof(p->said[n]));
 	}
-	p->grid.title = p->table->title;
+	p->grid.title = rama_job_view_say(r->view, p->table->title,
+					  p->said[RAMA_REPORT_CHOICE_MOST], sizeof(p->said[0]));
 	p->grid.columns = p->column;
 	p->grid.n_columns = n;
 }

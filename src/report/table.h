@@ -4,6 +4,7 @@
 #ifndef RAMA_REPORT_TABLE_H
 #define RAMA_REPORT_TABLE_H
 
+#include "base/nearest.h"
 #include "base/form/cell.h"
 #include "base/form/grid.h"
 #include "report/report.h"
@@ -29,6 +30,8 @@ struct rama_report_table {
 	bool (*row)(const struct rama_report *r, size_t i, struct rama_cell *c);
 };
 extern const struct rama_report_table rama_report_tables[RAMA_REPORT_TABLES];
+/* "; did you mean NAME?" for the middle of a message, or ";" */
+const char *rama_report_table_hint(const char *name, char to[RAMA_NEAREST_HINT]);
 /* NULL: none */
 const struct rama_report_table *rama_report_table_find(const char *name);
 /* of one that is there */
@@ -57,11 +60,13 @@ struct rama_report_picked {
 	const struct rama_report_table *table;
 	unsigned at[RAMA_REPORT_CHOICE_MOST]; /* in the table */
 	struct rama_grid_column column[RAMA_REPORT_CHOICE_MOST];
+	char said[RAMA_REPORT_CHOICE_MOST + 1][48]; /* words of heads that are about ranks */
 	struct rama_grid grid;
 	struct rama_arena arena; /* of texts */
 	bool failed;		 /* no memory: rows are missing */
 };
-void rama_report_pick(struct rama_report_picked *p, const struct rama_report_choice *c);
+void rama_report_pick(struct rama_report_picked *p, const struct rama_report *r,
+		      const struct rama_report_choice *c);
 void rama_report_pick_row(struct rama_report_picked *p, const struct rama_cell *c);
 void rama_report_pick_fini(struct rama_report_picked *p);
 

@@ -151,6 +151,33 @@ static void put_numbers(struct rama_pen *p, const struct rama_report *r)
 	rama_pen_line(p);
 }
 
+/* phases that the program named, as they began; what has no room is only counted */
+static void put_named(struct rama_pen *p, const struct rama_job_view *v)
+{
+	char time[RAMA_HUMAN], bytes[RAMA_HUMAN], text[400];
+	size_t i = 0;
+
+	if (v->n_named == 0)
+		return;
+	rama_pen_to(p, 2);
+	rama_pen_text(p, "phases");
+	for (; i < v->n_named; i++) {
+		const struct rama_job_view_named *x = &v->named[i];
+		int64_t moved = rama_core_add(x->bytes[0], x->bytes[1]);
+
+		snprintf(text, sizeof(text), "   %.60s %s", x->name,
+			 rama_human_seconds(time, x->time));
+		if (moved > 0)
+			snprintf(text + strlen(text), 64, " %s", rama_human_bytes(bytes, moved));
+		if (i > 0 && p->column + rama_pen_columns(p, text) + 12 > p->width)
+			break;
+		rama_pen_text(p, text);
+	}
+	if (i < v->n_named)
+		rama_pen_fmt(p, "   %zu more", v->n_named - i);
+	rama_pen_line(p);
+}
+
 /* ---- findings -------------------------------------------------------------------------------- */
 
 /* cost, level, title, rule */
@@ -193,6 +220,31 @@ static void put_advice(struct rama_pen *p, const struct rama_diag_finding *f)
 	}
 	snprintf(text, sizeof(text), "the same as for %s", f->advised_by->rule->id);
 	put_under(p, "0", "→ ", text);
+}
+
+static void put_trials(struct rama_pen *p, const struct rama_report *r, const char *rule)
+{
+	for (size_t i = 0; i < r->n_trials; i++)
+		if (strcmp(rule, r->trials[i].rule) == 0)
+			put_under(p, "0", "tried: ", r->trials[i].text);
+}
+
+/* what was tried of rules that are not among the first findings, which are shown with all */
+static void put_other_trials(struct rama_pen *p, const struct rama_report *r, size_t opened)
+{
+	const struct rama_diag *d = r->diagnosis;
+	char lead[64];
+
+	for (size_t i = 0; i < r->n_trials; i++) {
+		const char *rule = r->trials[i].rule;
+		size_t k = 0;
+
+		while (k < opened && strcmp(d->findings[k].rule->id, rule) != 0)
+			k++;
+		snprintf(lead, sizeof(lead), *rule != '\0' ? "tried for %s: " : "tried: ", rule);
+		if (k == opened)
+			put_under(p, "0", lead, r->trials[i].text);
+	}
 }
 
 static void put_culprits(struct rama_pen *p, const struct rama_job_view *v,
@@ -261,7 +313,7 @@ static void put_findings(struct rama_pen *p, const struct rama_report *r,
 			 const struct rama_report_look *look)
 {
 	const struct rama_diag *d = r->diagnosis;
-	size_t serious = d->n_high + d->n_warn, shown = serious;
+	size_t serious = d->n_high + d->n_warn, shown = serious, opened = 0;
 
 	if (look->brief && shown > BRIEF_MOST)
 		shown = BRIEF_MOST;
@@ -276,6 +328,8 @@ static void put_findings(struct rama_pen *p, const struct rama_report *r,
 			continue;
 		put_under(p, "2", "", f->evidence);
 		put_advice(p, f);
+		put_trials(p, r, f->rule->id);
+		opened = i + 1;
 		if (look->verbose && f->level > RAMA_DIAG_LEVEL_INFO)
 			put_details(p, r, f);
 	}
@@ -284,6 +338,8 @@ static void put_findings(struct rama_pen *p, const struct rama_report *r,
 		rama_pen_fmt(p, "and %zu more", serious - shown);
 		rama_pen_line(p);
 	}
+	if (!look->brief)
+		put_other_trials(p, r, opened);
 }
 
 /* what is no reason to act, in a line */
@@ -343,8 +399,14 @@ static const struct rama_report_choice choice[] = {
 	  { "name", "ranks", "read_time", "write_time", "meta_time", "bytes_read", "bytes_written",
 	    "reads", "writes" } },
 	{ RAMA_REPORT_TABLE_ranks,
-	  { "rank", "host", "read_time", "write_time", "meta_time", "bytes_read", "bytes_written",
-	    "reads", "writes" } },
+	  { "rank", "program", "host", "read_time", "write_time", "meta_time", "bytes_read",
+	    "bytes_written", "reads", "writes" } },
+	{ RAMA_REPORT_TABLE_where,
+	  { "place", "bytes_read", "bytes_written", "read_time", "write_time", "reads", "writes",
+	    "files" } },
+	{ RAMA_REPORT_TABLE_named,
+	  { "name", "times", "start", "end", "time", "io_time", "bytes_read", "bytes_written",
+	    "longest", "ranks" } },
 	{ RAMA_REPORT_TABLE_phases,
 	  { "start", "end", "bytes_read", "bytes_written", "ranks", "slow_rank", "slow_busy",
 	    "median_busy", "wait" } },
@@ -397,7 +459,7 @@ static void drop_blank(struct rama_report_picked *k)
 		k->column[c].drop = c;
 }
 
-static void put_grid(struct rama_pen *p, struct rama_report_picked *k)
+static void put_grid(struct rama_pen *p, struct rama_report_picked *k, const char *title)
 {
 	struct rama_grid_style style = { .width = p->width, .utf8 = p->utf8, .pen = true };
 	struct rama_grid_layout l;
@@ -406,8 +468,7 @@ static void put_grid(struct rama_pen *p, struct rama_report_picked *k)
 	rama_grid_fit(&l, &k->grid, &style, NAME_LEAST);
 	rama_pen_line(p);
 	rama_pen_style(p, "1");
-	rama_pen_text(p, k->table == &rama_report_tables[RAMA_REPORT_TABLE_ranks] ? "Slowest ranks"
-										  : k->grid.title);
+	rama_pen_text(p, title);
 	rama_pen_plain(p);
 	rama_pen_line(p);
 	rama_pen_style(p, "2");
@@ -426,7 +487,7 @@ static void put_table(struct rama_pen *p, const struct rama_report *r,
 	size_t rows, left = 0;
 	char n[RAMA_HUMAN];
 
-	rama_report_pick(&k, choose);
+	rama_report_pick(&k, r, choose);
 	for (unsigned i = 0; i < k.grid.n_columns; i++)
 		if (strncmp(k.column[i].key, "bytes", 5) == 0)
 			k.column[i].unit = "bytes"; /* also estimates */
@@ -440,7 +501,10 @@ static void put_table(struct rama_pen *p, const struct rama_report *r,
 			left++;
 	}
 	if (k.grid.n_rows > 0)
-		put_grid(p, &k);
+		put_grid(p, &k,
+			 choose->table != RAMA_REPORT_TABLE_ranks ? k.grid.title
+			 : r->view->processes			  ? "Slowest processes"
+								  : "Slowest ranks");
 	if (left > 0) {
 		rama_pen_fmt(p, "  and %s more: --csv=%s", rama_human_count(n, (int64_t)left),
 			     k.table->name);
@@ -472,6 +536,7 @@ void rama_report_text(struct rama_out *o, const struct rama_report *r,
 	if (!look->brief && r->view->run_time > 0)
 		put_bar(&p, d);
 	put_numbers(&p, r);
+	put_named(&p, r->view);
 	if (!look->brief && (d->n_high + d->n_warn > 0 || look->verbose))
 		rama_pen_line(&p);
 	put_findings(&p, r, look);

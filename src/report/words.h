@@ -14,6 +14,10 @@ struct rama_report_words {
 	char *at[RAMA_REPORT_WORDS_MOST];
 };
 
+#define RAMA_REPORT_WHO 320
+/* "512 ranks"; of a job without MPI "6 processes (python3 ×5, bash)": those that moved data, by
+ * program; helpers that moved nothing are left out, unless none did */
+const char *rama_report_words_who(const struct rama_job_view *v, char to[RAMA_REPORT_WHO]);
 /* program, job, ranks, date, run time */
 void rama_report_words_head(struct rama_report_words *w, const struct rama_report *r,
 			    long utc_offset);

@@ -31,7 +31,8 @@ static int see_events(struct rama_seg *s, struct rama_seg_chunk *chunk, struct r
 	for (uint64_t i = 0; i < rama_seg_chunks(s) && rc == 0; i++) {
 		rc = rama_seg_chunk_get(s, i, chunk, e);
 		for (uint32_t k = 0; rc == 0 && k < chunk->used; k++)
-			if (chunk->event[k].start < TICKS_MAX && chunk->event[k].length < TICKS_MAX)
+			if (chunk->event[k].layer != RAMA_SEG_EVENT_LINK &&
+			    chunk->event[k].start < TICKS_MAX && chunk->event[k].length < TICKS_MAX)
 				later(s, chunk->event[k].start + chunk->event[k].length);
 	}
 	return rc;

@@ -18,7 +18,7 @@
 #include "core/kind.h"
 
 #define RAMA_SEG_MAGIC 0x0a1a616d61726f69ull /* "iorama\x1a\n" */
-#define RAMA_SEG_VERSION 4
+#define RAMA_SEG_VERSION 8
 #define RAMA_SEG_PAGE 4096
 
 enum rama_seg_area {
@@ -90,7 +90,10 @@ struct rama_seg_ticks {
  * events have been read: who reads them removes it; QUIET: the process has confined itself, and
  * from then on nothing was recorded: `why` of the state says how; OTHER_PIDS: its process has
  * another number outside the pid namespace it lives in, so that nobody there can tell whether it
- * lives; NO_PROCESS, NO_EXTRA: these modules of ours are switched off, the log has none of them */
+ * lives; NO_PROCESS, NO_EXTRA: these modules of ours are switched off, the log has none of them;
+ * FUSE_DAEMON: it answers requests of the kernel at /dev/fuse; FILE_SERVER: it serves files to
+ * others; FOLLOWED: another process wrote this one, which was stopped at each of its calls;
+ * SITES: its records tell which places in the program their bytes came from */
 enum {
 	RAMA_SEG_STATIC = 1,
 	RAMA_SEG_FORKED = 2,
@@ -101,11 +104,16 @@ enum {
 	RAMA_SEG_QUIET = 64,
 	RAMA_SEG_OTHER_PIDS = 128,
 	RAMA_SEG_NO_PROCESS = 256,
-	RAMA_SEG_NO_EXTRA = 512
+	RAMA_SEG_NO_EXTRA = 512,
+	RAMA_SEG_FUSE_DAEMON = 1024,
+	RAMA_SEG_FILE_SERVER = 2048,
+	RAMA_SEG_FOLLOWED = 4096,
+	RAMA_SEG_SITES = 8192
 };
 _Static_assert((RAMA_SEG_STATIC | RAMA_SEG_FORKED | RAMA_SEG_BARE | RAMA_SEG_KEEP_LAST |
 		RAMA_SEG_UNKNOWN_MPI | RAMA_SEG_LOGGED | RAMA_SEG_QUIET | RAMA_SEG_OTHER_PIDS |
-		RAMA_SEG_NO_PROCESS | RAMA_SEG_NO_EXTRA) == 1023,
+		RAMA_SEG_NO_PROCESS | RAMA_SEG_NO_EXTRA | RAMA_SEG_FUSE_DAEMON |
+		RAMA_SEG_FILE_SERVER | RAMA_SEG_FOLLOWED | RAMA_SEG_SITES) == 16383,
 	       "each flag is a bit of its own");
 
 struct rama_seg_identity {
@@ -126,6 +134,7 @@ struct rama_seg_identity {
 	char exe[1024];	    /* path of the program */
 	char command[4096]; /* arguments joined by blanks */
 	char mounts[8192];  /* "path\ttype\n" lines, in the order of the log */
+	char batch[512];    /* what the batch system says of the job: lines of the log's metadata */
 };
 
 /* ---- state: written by the process -------------------------------------------------------- */
@@ -152,6 +161,12 @@ enum rama_seg_layer {
 
 #define RAMA_SEG_REASONS 16
 #define RAMA_SEG_UNSEEN_NAMES 6
+
+/* what the system has counted of the process so far (getrusage) */
+struct rama_seg_usage {
+	uint64_t major_faults;	     /* page faults that had to wait for a disk */
+	uint64_t user_us, system_us; /* time on a processor, microseconds */
+};
 
 struct rama_seg_state {
 	uint32_t phase;
@@ -180,19 +195,44 @@ struct rama_seg_state {
 		uint32_t reason; /* 0: being written */
 		char name[28];
 	} unseen_name[RAMA_SEG_UNSEEN_NAMES];
+	/* of a FUSE daemon or file server: requests that came, but nothing is known of; and what of
+	 * its own code is observed, or why not, for people: "" where there is nothing to say */
+	uint64_t requests_unseen;
+	char hooks[104];
+	/* requests of others that it did while an agent chose who makes events, and how long they
+	 * took, in ticks: from request to answer, added up */
+	uint64_t requests, requests_ticks;
+	/* io_uring: operations that were counted, calls that submitted reads or writes, how many
+	 * of these were under way after each such call, added up and at most; and operations that
+	 * went by unseen */
+	uint64_t uring_ops, uring_submits, uring_depth_sum, uring_depth_max, uring_missed;
+	/* when its history began, and when it ended; usage_known: so many of both are there */
+	struct rama_seg_usage usage[2];
+	uint32_t usage_known, pad;
 };
 _Static_assert(RAMA_UNSEEN_REASONS <= RAMA_SEG_REASONS, "there is a place for each");
 
 /* ---- control: words that others may write -------------------------------------------------- */
 
+enum rama_seg_focus { RAMA_SEG_FOCUS_NONE, RAMA_SEG_FOCUS_SUMS, RAMA_SEG_FOCUS_CHOSEN };
+
 #define RAMA_SEG_LANES 1024 /* threads that can be observed at one time */
 
 struct rama_seg_control {
-	uint32_t trace;	 /* bit per layer */
-	uint32_t live;	 /* bit per layer of enum rama_seg_layer */
-	uint32_t reader; /* process id of the agent that reads the rings; 0: none yet */
-	uint32_t beat;	 /* of that agent: grows while it is at work */
-	uint32_t reserved[11];
+	uint32_t trace;	      /* bit per layer */
+	uint32_t live;	      /* bit per layer of enum rama_seg_layer */
+	uint32_t reader;      /* process id of the agent that reads the rings; 0: none yet */
+	uint32_t beat;	      /* of that agent: grows while it is at work */
+	uint32_t reserved[4]; /* an agent's, for the next one: agent/drain.c */
+	/* Not 0: an agent chooses who makes events (enum rama_seg_focus); when it is gone, `trace`
+	 * and `live` become what they were before it came: here. */
+	uint32_t focus;
+	uint32_t asked_trace, asked_live;
+	uint32_t left_out[2]; /* calls that made no event because of that, low half first */
+	/* Not 0: `live` was lent: from this second of CLOCK_MONOTONIC on it is 0 again (with an
+	 * agent that chooses: `asked_live`), by whom lent it, or else by the agent. */
+	uint32_t live_until;
+	uint32_t more; /* zero */
 	uint32_t read; /* not 0: the agent has read all of it, and the file may go */
 	/* per lane: live events below this number are in the reader's spool, and their place may
 	 * be used again. Written by the reader only, and only upwards */
@@ -302,15 +342,41 @@ struct rama_seg_event {
 
 #define RAMA_SEG_EVENT_FAILED 0x80
 
+/* What a request of the layers FUSE, CLIENT and SERVER has beside its event: it takes the place of
+ * the next one in the same chunk. `layer` tells it from an event. Live events have none. */
+struct rama_seg_link {
+	/* the thread of the application that it is done for, as the kernel numbers it; 0: not
+	 * known */
+	uint64_t tid;
+	uint64_t unique; /* number of the request in its process */
+	uint64_t object; /* the file's id, hashed: the same at client and server; 0: not known */
+	/* FUSE: `unique` of the requests to servers that it became; CLIENT, SERVER: what was sent
+	 * along with the request; 0: nothing */
+	uint64_t mark;
+	uint32_t peer;	/* name of the other side; 0: not known */
+	uint8_t layer;	/* RAMA_SEG_EVENT_LINK */
+	uint8_t pad[3]; /* zero */
+	uint32_t call;	/* that of the event */
+	uint32_t user;	/* number of the user whose thread it is, plus 1; 0: not known */
+};
+
+#define RAMA_SEG_EVENT_LINK 0x7f
+
 struct rama_seg_chunk {
 	uint64_t thread;
 	uint32_t lane;
 	uint32_t used; /* events that are complete; stored with release */
-	struct rama_seg_event event[(RAMA_SEG_CHUNK - 16) / sizeof(struct rama_seg_event)];
+	uint32_t tid;  /* of the thread, as the kernel numbers it */
+	uint32_t pad;
+	struct rama_seg_event event[(RAMA_SEG_CHUNK - 24) / sizeof(struct rama_seg_event)];
 };
-#define RAMA_SEG_CHUNK_EVENTS ((RAMA_SEG_CHUNK - 16) / sizeof(struct rama_seg_event))
+#define RAMA_SEG_CHUNK_EVENTS ((RAMA_SEG_CHUNK - 24) / sizeof(struct rama_seg_event))
 
 _Static_assert(sizeof(struct rama_seg_event) == 48, "an event has 48 bytes");
+_Static_assert(sizeof(struct rama_seg_link) == sizeof(struct rama_seg_event) &&
+		       offsetof(struct rama_seg_link, layer) ==
+			       offsetof(struct rama_seg_event, layer),
+	       "a link takes the place of an event, and can be told from one");
 _Static_assert(sizeof(struct rama_seg_chunk) <= RAMA_SEG_CHUNK, "a chunk fits");
 _Static_assert(sizeof(struct rama_seg_header) <= RAMA_SEG_PAGE, "the header fits a page");
 

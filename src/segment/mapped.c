@@ -283,9 +283,14 @@ int rama_seg_mapped_switch(const char *path, uint32_t uid, const struct rama_seg
 	}
 	if (was != NULL)
 		*was = (struct rama_seg_switch){ .live = m.seg.control.live,
-						 .trace = m.seg.control.trace };
-	if (rc == 0 && to->set_live)
-		__atomic_store_n(&m.control->live, to->live, __ATOMIC_RELAXED);
+						 .trace = m.seg.control.trace,
+						 .live_until = m.seg.control.live_until,
+						 .chosen = m.seg.control.focus != 0 };
+	if (rc == 0 && to->set_live) {
+		/* first: whoever is killed between both has lent nothing for ever */
+		__atomic_store_n(&m.control->live_until, to->live_until, __ATOMIC_RELEASE);
+		__atomic_store_n(&m.control->live, to->live, __ATOMIC_RELEASE);
+	}
 	if (rc == 0 && to->set_trace)
 		__atomic_store_n(&m.control->trace, to->trace, __ATOMIC_RELAXED);
 	rama_seg_mapped_close(&m);

@@ -41,6 +41,8 @@ bool rama_seg_mapped_gone(const struct rama_seg_mapped *m);
 struct rama_seg_switch {
 	bool set_live, set_trace; /* the others stay as they are */
 	uint32_t live, trace;
+	uint32_t live_until; /* with `live`: live_until of the control area; 0: it is not lent */
+	bool chosen;	     /* only told: an agent chooses who makes events */
 };
 /* `was`, if not NULL, becomes what they were before. With nothing set it only tells that. */
 int rama_seg_mapped_switch(const char *path, uint32_t uid, const struct rama_seg_switch *to,

@@ -225,6 +225,7 @@ static void tame_texts(struct rama_seg *s)
 	id->exe[sizeof(id->exe) - 1] = '\0';
 	id->command[sizeof(id->command) - 1] = '\0';
 	id->mounts[sizeof(id->mounts) - 1] = '\0';
+	id->batch[sizeof(id->batch) - 1] = '\0';
 }
 
 static void tame_counts(struct rama_seg *s)
@@ -232,6 +233,7 @@ static void tame_counts(struct rama_seg *s)
 	struct rama_seg_state *st = &s->state;
 
 	st->why[sizeof(st->why) - 1] = '\0';
+	st->hooks[sizeof(st->hooks) - 1] = '\0';
 	for (unsigned i = 0; i < RAMA_SEG_UNSEEN_NAMES; i++)
 		st->unseen_name[i].name[sizeof(st->unseen_name[i].name) - 1] = '\0';
 	st->names_used = least(st->names_used, area_of(s, RAMA_SEG_AREA_RECORDS)->len);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shutdown/parts.h"
+#include "shutdown/rank.h"
 
 /* Shares of the limit: how long a child may take to come, and what each level of the tree adds.
  * Everybody has been called at one half. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shutdown/parts.h"
+#include "shutdown/rank.h"
 
 /* ---- messages -------------------------------------------------------------------------------- */
 

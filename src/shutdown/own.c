@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/reduce.h"
-#include "shutdown/parts.h"
+#include "shutdown/rank.h"
 
 /* ---- taking it in ---------------------------------------------------------------------------- */
 

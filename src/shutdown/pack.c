@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shutdown/parts.h"
+#include "shutdown/rank.h"
 
 #define PIECE (1u << 20)       /* bytes that become one stream */
 #define HOLE_MOST (256u << 20) /* better no log than one that is mostly holes */

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "shutdown/parts.h"
+#include "shutdown/rank.h"
 
 int rama_shutdown_shut_no_memory(struct rama_shutdown_shut *s)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/reduce.h"
-#include "shutdown/parts.h"
+#include "shutdown/rank.h"
 
 #define NAMES_MOST \
 	(1u << 20) /* names compared; beyond that one may be written twice, which readers allow */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shutdown/parts.h"
+#include "shutdown/rank.h"
 
 #define MESSAGE (1u << 20) /* bytes of pieces in one message */
 #define LANE (256u << 10)  /* bytes of a region written at once */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "store/parts.h"
+#include "store/far.h"
 
 #define TOGETHER 32 /* jobs copied, then made safe, then removed */
 
@@ -16,7 +16,8 @@ struct copy {
 	struct rama_store *from, *to;
 	int64_t job, new_job;
 	char key[RAMA_WIRE_JOB];
-	bool logged, pruned;
+	bool logged;
+	int64_t pruned; /* 1: its events are gone, 2: its sums by second, too */
 };
 
 static const char *text_of(const struct rama_store_cell *c)
@@ -140,12 +141,10 @@ static int copy_loss(void *ctx, const struct rama_store_row *row, struct rama_er
 static int copy_events(struct copy *c, int64_t process, const struct rama_wire_segment_key *k,
 		       struct rama_err *e)
 {
-	struct rama_store_blocks *b = malloc(sizeof(*b));
+	struct rama_store_blocks *b = rama_store_blocks_new(c->from, process);
 	const struct rama_store_block_row *r;
 	int rc = b != NULL ? 0 : rama_err_no_memory(e);
 
-	if (b != NULL)
-		rama_store_blocks_init(b, c->from, process);
 	while (rc == 0 && (rc = rama_store_blocks_next(b, &r, e)) == 1) {
 		struct rama_wire_block *block = c->from->block;
 		uint64_t stored = 0;
@@ -154,7 +153,7 @@ static int copy_events(struct copy *c, int64_t process, const struct rama_wire_s
 		block->segment = *k;
 		rc = rama_store_events_put(c->to, block, NULL, 0, &stored, e);
 	}
-	free(b);
+	rama_store_blocks_free(b);
 	return rc;
 }
 
@@ -192,7 +191,7 @@ static int copy_processes(struct copy *c, struct rama_err *e)
 		rc = rama_store_rows(c->from, key, ARGS(I(l.number[i])), take_key, &k, e);
 		if (rc == 0)
 			rc = copy_events(c, l.number[i], &k, e);
-		if (rc == 0 && c->pruned)
+		if (rc == 0 && c->pruned != 0)
 			rc = copy_counts(c, l.number[i], &k, e);
 	}
 	free(l.number);
@@ -213,7 +212,8 @@ static int copy_messages(struct copy *c, struct rama_err *e)
 		{ copy_activity,
 		  "SELECT p.segment, a.rank, a.t_ns, a.width_ns, a.layer, a.reads, a.writes,"
 		  " a.metas, a.bytes_read, a.bytes_written, a.read_ns, a.write_ns, a.meta_ns FROM"
-		  " activity a JOIN processes p ON p.number = a.process WHERE a.job = $1" },
+		  " activity a JOIN processes p ON p.number = a.process WHERE a.job = $1"
+		  " ORDER BY a.t_ns" },
 		{ copy_loss,
 		  "SELECT agent, number, why, events, messages FROM losses WHERE job = $1" },
 	};
@@ -260,11 +260,20 @@ static int copy_tables(struct copy *c, struct rama_err *e)
 		  " bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)" },
 		{ "SELECT number, name, username, uid, jobid, command, run_time, nodes, logged, "
 		  "bytes_read, bytes_written, reads, writes, metas, files, io_time, meta_time,"
-		  " verdict, complete, cost FROM jobs WHERE number = $1",
+		  " verdict, complete, cost, batch_step, batch_array, batch_restart, batch_name,"
+		  " batch_account, batch_partition, batch_cluster, batch_nodes FROM jobs WHERE "
+		  "number = $1",
 		  "UPDATE jobs SET name = $2, username = $3, uid = $4, jobid = $5, command = $6,"
 		  " run_time = $7, nodes = $8, logged = $9, bytes_read = $10, bytes_written ="
 		  " $11, reads = $12, writes = $13, metas = $14, files = $15, io_time = $16,"
-		  " meta_time = $17, verdict = $18, complete = $19, cost = $20 WHERE number = $1" },
+		  " meta_time = $17, verdict = $18, complete = $19, cost = $20, batch_step = $21,"
+		  " batch_array = $22, batch_restart = $23, batch_name = $24, batch_account = $25,"
+		  " batch_partition = $26, batch_cluster = $27, batch_nodes = $28 WHERE number = "
+		  "$1" },
+		{ "SELECT job, t_ns, host, change, rule, cost, ranks, rounds, before_s, after_s,"
+		  " low, high, confidence, verdict, gain FROM trials WHERE job = $1 ORDER BY "
+		  "number",
+		  RAMA_STORE_TRIAL_PUT },
 	};
 	struct rama_store_cell cells[WIDEST];
 	struct rows r = { .c = c, .cells = cells };
@@ -280,6 +289,34 @@ static int copy_tables(struct copy *c, struct rama_err *e)
 		if (r.insert != NULL)
 			rc = rama_store_rows(c->from, c->from->table[id].select, ARGS(I(c->job)),
 					     copy_row, &r, e);
+	}
+	return rc;
+}
+
+/* The sums by time of a job whose events and activity were pruned, which they cannot be made of
+ * any more. */
+static int copy_series(struct copy *c, struct rama_err *e)
+{
+#define NAMES "job, second, layer, kind, ops, bytes, ns, longest, ranks, slowest, slowest_ns"
+#define PAIR(t)                                                                                \
+	{                                                                                      \
+		"SELECT " NAMES " FROM " t " WHERE job = $1",                                  \
+			"INSERT INTO " t " (" NAMES ") VALUES ($1, $2, $3, $4, $5, $6, $7,"    \
+			" $8, $9, $10, $11) ON CONFLICT (job, second, layer, kind) DO NOTHING" \
+	}
+	static const struct {
+		const char *select, *insert;
+	} tables[] = { PAIR("series"), PAIR("series_ten"), PAIR("series_minute"),
+		       PAIR("series_hour") };
+#undef PAIR
+#undef NAMES
+	struct rama_store_cell cells[WIDEST];
+	struct rows r = { .c = c, .cells = cells };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+		r.insert = tables[i].insert;
+		rc = rama_store_rows(c->from, tables[i].select, ARGS(I(c->job)), copy_row, &r, e);
 	}
 	return rc;
 }
@@ -310,14 +347,14 @@ static int take_job(void *ctx, const struct rama_store_row *row, struct rama_err
 	(void)e;
 	snprintf(c->key, sizeof(c->key), "%s", text_of(&row->cell[0]));
 	c->logged = row->cell[1].i != 0;
-	c->pruned = row->cell[2].i != 0;
+	c->pruned = row->cell[2].i;
 	return 1;
 }
 
 static int copy_job(struct copy *c, struct rama_err *e)
 {
 	static const char get[] = "SELECT key, logged, pruned, source FROM jobs WHERE number = $1";
-	static const char pruned[] = "UPDATE jobs SET pruned = 1 WHERE number = $1";
+	static const char pruned[] = "UPDATE jobs SET pruned = $2 WHERE number = $1";
 	struct rama_store_change *change;
 	int rc = rama_store_rows(c->from, get, ARGS(I(c->job)), take_job, c, e);
 
@@ -327,8 +364,10 @@ static int copy_job(struct copy *c, struct rama_err *e)
 		rc = copy_messages(c, e);
 	if (rc == 0 && c->logged)
 		rc = copy_log(c, e);
-	if (rc == 0 && c->pruned)
-		rc = rama_store_do(c->to, pruned, ARGS(I(c->new_job)), e);
+	if (rc == 0 && c->pruned != 0)
+		rc = rama_store_do(c->to, pruned, ARGS(I(c->new_job), I(c->pruned)), e);
+	if (rc == 0 && c->pruned != 0)
+		rc = copy_series(c, e);
 	change = rc == 0 ? rama_store_batch_change(c->to, c->new_job) : NULL;
 	if (rc == 0 && change == NULL)
 		rc = rama_err_no_memory(e);
@@ -348,14 +387,20 @@ static int check_job(struct copy *c, struct rama_err *e)
 		"SELECT count(*) FROM activity WHERE job = $1",
 		"SELECT count(*) FROM losses WHERE job = $1",
 		"SELECT count(*) FROM findings WHERE job = $1",
+		"SELECT count(*) FROM trials WHERE job = $1",
 		"SELECT count(*) FROM figures WHERE job = $1",
 		"SELECT count(*) FROM logs WHERE job = $1",
 		"SELECT CAST(sum(ops) AS BIGINT) FROM rollups WHERE job = $1",
+		"SELECT CAST(sum(stored) AS BIGINT) FROM processes WHERE job = $1",
+		"SELECT CAST(sum(ops) AS BIGINT) FROM series WHERE job = $1",
 		"SELECT CAST(sum(n) AS BIGINT) FROM blocks WHERE job = $1",
 	};
+	size_t n = sizeof(counts) / sizeof(counts[0]);
 	int rc = 1;
 
-	for (size_t i = 0; rc >= 0 && i < sizeof(counts) / sizeof(counts[0]); i++) {
+	if (c->to->far.place.ops != NULL)
+		n--; /* they do not lie in its tables */
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		int64_t here = 0, there = 0;
 
 		rc = rama_store_ints(c->from, counts[i], ARGS(I(c->job)), &here, 1, e);
@@ -379,7 +424,7 @@ static int archive_one(struct copy *c, struct rama_err *e)
 		rc = rama_store_commit(c->to, e);
 	if (rc != 0) {
 		rama_store_rollback(c->to);
-		return rama_err_prefix(e, "job %s: ", c->key);
+		return rama_err_prefix(e, "job %s", c->key);
 	}
 	return check_job(c, e);
 }
@@ -454,7 +499,7 @@ int rama_store_archive(struct rama_store *s, const char *where, int64_t before, 
 
 	*jobs = 0;
 	if (rc != 0)
-		return rama_err_prefix(e, "the archive: ");
+		return rama_err_prefix(e, "the archive");
 	if (rc == 0)
 		rc = not_the_same(s, to, e);
 	if (rc == 0)
@@ -463,6 +508,10 @@ int rama_store_archive(struct rama_store *s, const char *where, int64_t before, 
 		rc = rama_store_jobs_ended(s, before, false, &l, e);
 	if (rc == 0)
 		rc = archive_list(s, to, &l, jobs, e);
+	if (rc == 0)
+		rc = rama_store_samples_archive(s, to, before, e);
+	if (rc == 0 && l.n > 0)
+		rc = rama_store_far_sweep(s, e);
 	if (rc == 0 && l.n > 0)
 		rc = s->ops->shrink(s->db, e);
 	free(l.number);

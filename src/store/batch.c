@@ -6,7 +6,7 @@
 
 #include "base/grow.h"
 #include "base/siphash.h"
-#include "store/parts.h"
+#include "store/handle.h"
 
 void rama_store_batch_clear(struct rama_store_batch *b)
 {
@@ -14,6 +14,9 @@ void rama_store_batch_clear(struct rama_store_batch *b)
 	rama_map_fini(&b->by_segment);
 	rama_map_fini(&b->by_job);
 	b->by_segment = b->by_job = (struct rama_map){ 0 };
+	rama_store_series_clear(&b->series);
+	rama_store_days_clear(&b->days);
+	rama_store_totals_clear(&b->totals);
 }
 
 void rama_store_batch_fini(struct rama_store_batch *b)
@@ -21,6 +24,9 @@ void rama_store_batch_fini(struct rama_store_batch *b)
 	rama_store_batch_clear(b);
 	free(b->process);
 	free(b->change);
+	rama_store_series_fini(&b->series);
+	rama_store_days_fini(&b->days);
+	rama_store_totals_fini(&b->totals);
 	*b = (struct rama_store_batch){ 0 };
 }
 
@@ -101,8 +107,27 @@ static int take_process(void *ctx, const struct rama_store_row *row, struct rama
 	p->number = v[0].i, p->job = v[1].i, p->rank = v[2].i, p->version = v[3].i;
 	p->seen = p->was_seen = v[4].type == RAMA_STORE_CELL_INT ? v[4].i : 0;
 	p->lost = v[5].i != 0;
-	p->owner = owner_of(v[6].type == RAMA_STORE_CELL_TEXT ? v[6].text : "", v[6].len);
+	p->owner = v[6].type == RAMA_STORE_CELL_TEXT ? owner_of(v[6].text, v[6].len) : 0;
 	return 1;
+}
+
+static int take_owner(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	const struct rama_store_cell *key = row->cell;
+
+	(void)e;
+	*(uint64_t *)ctx = key->type == RAMA_STORE_CELL_TEXT ? owner_of(key->text, key->len) : 0;
+	return 1;
+}
+
+/* A statement that waited for a lock has the row as it is then, and what else it reads as it was
+ * when it began: the job to which another writer moved the process meanwhile is seen by the next
+ * statement only. */
+static int find_owner(struct rama_store *s, struct rama_store_process *p, struct rama_err *e)
+{
+	static const char sql[] = "SELECT key FROM jobs WHERE number = $1";
+
+	return rama_store_rows(s, sql, ARGS(I(p->job)), take_owner, &p->owner, e);
 }
 
 static int find_process(struct rama_store *s, struct rama_store_process *p, struct rama_err *e)
@@ -114,6 +139,8 @@ static int find_process(struct rama_store *s, struct rama_store_process *p, stru
 	struct rama_store_cell key = rama_store_cell_b(&p->segment, sizeof(p->segment));
 	int rc = rama_store_rows(s, sql, &key, 1, take_process, p, e);
 
+	if (rc >= 0 && p->number != 0 && p->owner == 0)
+		rc = find_owner(s, p, e);
 	return rc < 0 ? rc : p->number != 0;
 }
 
@@ -205,7 +232,7 @@ static int flush_process(struct rama_store *s, const struct rama_store_process *
 
 static bool is_changed(const struct rama_store_change *c)
 {
-	return c->settle || c->recount || c->span != 0 || c->files != 0 ||
+	return c->settle || c->recount || c->row || c->span != 0 || c->files != 0 ||
 	       (c->reads | c->writes | c->metas | c->bytes_read | c->bytes_written | c->io_ns |
 		c->meta_ns) != 0;
 }
@@ -230,5 +257,9 @@ int rama_store_batch_flush(struct rama_store *s, struct rama_err *e)
 			rc = rama_store_job_settle(s, &c, e);
 		}
 	}
-	return rc;
+	if (rc == 0)
+		rc = rama_store_series_flush(s, e);
+	if (rc == 0)
+		rc = rama_store_days_flush(s, e);
+	return rc == 0 ? rama_store_totals_flush(s, e) : rc;
 }

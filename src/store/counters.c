@@ -9,13 +9,14 @@
 
 #include "base/out.h"
 #include "logfile/cursor.h"
-#include "store/parts.h"
+#include "store/handle.h"
 
 #define FIXED 4 /* columns before the counters: job, number, rank, record */
 
 static bool has_table(const struct rama_tab_module *m)
 {
-	return m != NULL && m->id != RAMA_TAB_MOD_NULL && !(m->flags & RAMA_TAB_TRACE);
+	return m != NULL && m->id != RAMA_TAB_MOD_NULL &&
+	       !(m->flags & (RAMA_TAB_TRACE | RAMA_TAB_LISTS));
 }
 
 /* counters, and texts; what says where something lies in the log is left out */

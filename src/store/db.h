@@ -11,6 +11,7 @@ enum { RAMA_STORE_DB_KEPT, RAMA_STORE_DB_ONCE, RAMA_STORE_DB_READ };
 
 struct rama_store_db_ops {
 	const char *name; /* "sqlite", "postgresql" */
+	bool many_readers; /* with rights of their own */
 	int (*open)(void **db, const char *where, unsigned flags, struct rama_err *e);
 	void (*close)(void *db);
 	/* several statements, no arguments, no rows */
@@ -37,7 +38,8 @@ struct rama_store_db_ops {
 	 * something else's. Is asked once more in the transaction that changes the schema:
 	 * several programs may start at once. */
 	int (*version)(void *db, int *version, struct rama_err *e);
-	void (*wait)(void *db, int ms); /* how long to wait for locks of others */
+	void (*wait)(void *db, int ms);	 /* how long to wait for locks of others */
+	void (*limit)(void *db, int ms); /* how long a statement may take; 0: for ever */
 	/* Names of types, and what ends a CREATE TABLE with a primary key: for the tables of
 	 * counters, made from rows. */
 	const char *int_type, *real_type, *text_type, *table_end;

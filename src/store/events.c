@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "store/parts.h"
+#include "store/far.h"
 
 /* ---- sums per second ------------------------------------------------------------------------- */
 
@@ -118,13 +118,42 @@ static int put_sums(struct rama_store *s, const struct rama_store_process *p, co
 					I(p->rank), I(sum->ops), I(sum->failed), I(sum->bytes),
 					I(sum->ns), I(sum->longest), I(RAMA_STORE_SUM_MOST)),
 				   e);
+		if (rc == 0 &&
+		    rama_store_series_longest(s, p->job, sum->second, t->layer[sum->group],
+					      sum->group % KINDS, sum->longest) != 0)
+			rc = rama_err_no_memory(e);
 	}
+	return rc;
+}
+
+/* the block with its sums goes where it lies */
+static int put_far(struct rama_store *s, const struct rama_store_process *p, const struct sums *t,
+		   struct rama_wire_block *b, struct rama_store_kept *k, struct rama_err *e)
+{
+	struct rama_store_second *second = malloc((t->n + 1) * sizeof(*second));
+	int rc;
+
+	if (second == NULL)
+		return rama_err_no_memory(e);
+	for (size_t i = 0; i < t->n; i++)
+		second[i] = (struct rama_store_second){ .layer = t->layer[t->sum[i].group],
+							.kind = kind_name[t->sum[i].group % KINDS],
+							.second = t->sum[i].second,
+							.ops = t->sum[i].ops,
+							.failed = t->sum[i].failed,
+							.bytes = t->sum[i].bytes,
+							.ns = t->sum[i].ns,
+							.longest = t->sum[i].longest };
+	k->second = second;
+	k->n_seconds = (unsigned)t->n;
+	rc = rama_store_far_put(s, p, b, k, e);
+	free(second);
 	return rc;
 }
 
 /* sums per second of its events, added to those that are there */
 static int rollups_put(struct rama_store *s, const struct rama_store_process *p,
-		       const struct rama_wire_block *b, struct rama_err *e)
+		       struct rama_wire_block *b, struct rama_store_kept *k, struct rama_err *e)
 {
 	struct sums *t = calloc(1, sizeof(*t));
 	int rc;
@@ -134,6 +163,8 @@ static int rollups_put(struct rama_store *s, const struct rama_store_process *p,
 	group_calls(t, b);
 	rc = sum_up(t, b);
 	rc = rc != 0 ? rama_err_set(e, rc, "out of memory") : put_sums(s, p, t, e);
+	if (rc == 0 && s->far.place.ops != NULL)
+		rc = put_far(s, p, t, b, k, e);
 	rama_map_fini(&t->at);
 	free(t->sum);
 	free(t);
@@ -182,34 +213,39 @@ static int find_missing(struct rama_store *s, int64_t process, const struct rama
 {
 	static const char sql[] = "SELECT first, n FROM blocks WHERE process = $1 AND lane = $2"
 				  " AND first > $3 AND first < $4 ORDER BY first";
+	static const char both[] =
+		"SELECT first, n FROM blocks WHERE process = $1 AND lane = $2 AND first > $3 AND"
+		" first < $4 UNION ALL SELECT first, n FROM spans WHERE process = $1 AND lane = $2"
+		" AND first < $4 AND first + n > $5 ORDER BY 1";
 	int64_t first = (int64_t)b->first;
+	const struct rama_store_cell args[] = { I(process), I(b->lane),
+						I(first - RAMA_WIRE_BLOCK_EVENTS), I(first + b->n),
+						I(first) };
+	bool far = s->far.place.ops != NULL;
 	int rc;
 
 	*m = (struct missing){ .at = b->first, .to = b->first + b->n };
-	rc = rama_store_rows(s, sql,
-			     ARGS(I(process), I(b->lane), I(first - RAMA_WIRE_BLOCK_EVENTS),
-				  I(first + b->n)),
-			     there, m, e);
+	rc = rama_store_rows(s, far ? both : sql, args, far ? 5 : 4, there, m, e);
 	add_range(m, m->at, m->to);
 	return rc == 0 && m->failed ? rama_err_no_memory(e) : rc;
 }
 
-/* the part of a block from..to */
-static void cut(struct rama_wire_block *to, const struct rama_wire_block *b, const struct range *r)
+void rama_store_block_cut(struct rama_wire_block *to, const struct rama_wire_block *b,
+			  uint64_t from, uint64_t end)
 {
-	size_t at = (size_t)(r->from - b->first);
+	size_t at = (size_t)(from - b->first);
 
 	memcpy(to, b, offsetof(struct rama_wire_block, event));
-	to->first = r->from;
-	to->n = (uint32_t)(r->to - r->from);
+	to->first = from;
+	to->n = (uint32_t)(end - from);
 	memcpy(to->event, b->event + at, to->n * sizeof(to->event[0]));
 	to->t0 = INT64_MAX;
 	to->t1 = INT64_MIN;
 	for (uint32_t i = 0; i < to->n; i++) {
-		int64_t end = to->event[i].end;
+		int64_t t = to->event[i].end;
 
-		to->t0 = end < to->t0 ? end : to->t0;
-		to->t1 = end > to->t1 ? end : to->t1;
+		to->t0 = t < to->t0 ? t : to->t0;
+		to->t1 = t > to->t1 ? t : to->t1;
 	}
 }
 
@@ -217,13 +253,20 @@ static int put_range(struct rama_store *s, struct rama_store_process *p, struct 
 		     const unsigned char *bytes, size_t n, struct rama_err *e)
 {
 	struct rama_store_change *c = rama_store_batch_change(s, p->job);
-	int rc;
+	struct rama_store_kept k = { .job = p->job,
+				     .process = p->number,
+				     .rank = p->rank,
+				     .block = b,
+				     .body = bytes,
+				     .len = n };
+	int rc = 0;
 
 	if (c == NULL)
 		return rama_err_no_memory(e);
-	rc = s->ops->put_block(s->db, p->job, p->number, p->rank, b, bytes, n, &s->packer, e);
+	if (s->far.place.ops == NULL)
+		rc = rama_store_blocks_sql.put(&s->near, &k, 1, e);
 	if (rc == 0)
-		rc = rollups_put(s, p, b, e);
+		rc = rollups_put(s, p, b, &k, e);
 	if (rc != 0)
 		return rc;
 	p->stored += b->n;
@@ -270,7 +313,7 @@ int rama_store_events_put(struct rama_store *s, struct rama_wire_block *b,
 		if (len == b->n) {
 			rc = put_range(s, p, b, bytes, n, e);
 		} else {
-			cut(s->cut, b, &m.range[i]);
+			rama_store_block_cut(s->cut, b, m.range[i].from, m.range[i].to);
 			rc = put_range(s, p, s->cut, NULL, 0, e);
 		}
 		if (rc == 0)
@@ -278,85 +321,4 @@ int rama_store_events_put(struct rama_store *s, struct rama_wire_block *b,
 	}
 	free(m.range);
 	return rc;
-}
-
-/* ---- all blocks of a process, for those who look at everything ------------------------------- */
-
-void rama_store_blocks_init(struct rama_store_blocks *b, struct rama_store *s, int64_t process)
-{
-	b->s = s;
-	b->process = process;
-	b->lane = b->first = -1;
-	b->n = b->at = 0;
-	b->end = false;
-}
-
-static int take_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
-{
-	struct rama_store_blocks *b = ctx;
-	const struct rama_store_cell *c = row->cell;
-
-	(void)e;
-	if (b->n < RAMA_STORE_BLOCKS_PAGE)
-		b->row[b->n++] =
-			(struct rama_store_block_row){ c[0].i, c[1].i, c[2].i, c[3].i, c[4].i,
-						       c[5].i, c[6].i, c[7].i, c[8].i, c[9].i };
-	return 0;
-}
-
-static int read_page(struct rama_store_blocks *b, struct rama_err *e)
-{
-	static const char sql[] =
-		"SELECT number, lane, first, n, t0, t1, tid, lost, job, rank FROM blocks WHERE"
-		" process = $1 AND lane >= $2 AND (lane > $2 OR first > $3) ORDER BY lane, first"
-		" LIMIT 128";
-	int rc;
-
-	b->n = b->at = 0;
-	rc = rama_store_rows(b->s, sql, ARGS(I(b->process), I(b->lane), I(b->first)), take_row, b,
-			     e);
-	b->end = b->n < RAMA_STORE_BLOCKS_PAGE;
-	if (b->n > 0) {
-		b->lane = b->row[b->n - 1].lane;
-		b->first = b->row[b->n - 1].first;
-	}
-	return rc;
-}
-
-static int take_body(void *ctx, const struct rama_store_row *row, struct rama_err *e)
-{
-	struct rama_store *s = ctx;
-	int rc = s->ops->get_block(s->db, row->cell, row->n, s->block, &s->packer, e);
-
-	return rc < 0 ? rc : 1;
-}
-
-int rama_store_blocks_next(struct rama_store_blocks *b, const struct rama_store_block_row **r,
-			   struct rama_err *e)
-{
-	struct rama_store *s = b->s;
-	int rc;
-
-	*r = NULL;
-	if (b->at == b->n) {
-		if (b->end)
-			return 0;
-		rc = read_page(b, e);
-		if (rc != 0 || b->n == 0)
-			return rc;
-	}
-	*r = &b->row[b->at++];
-	s->block->n = 0;
-	rc = rama_store_rows(s, s->ops->block_sql, ARGS(I((*r)->number)), take_body, s, e);
-	if (rc == 0 && s->block->n != (*r)->n)
-		rc = rama_err_set(e, RAMA_ECORRUPT, "it has %u events, its row says %lld",
-				  s->block->n, (long long)(*r)->n);
-	if (rc < 0)
-		return rc;
-	s->block->lane = (uint32_t)(*r)->lane;
-	s->block->tid = (uint32_t)(*r)->tid;
-	s->block->first = (uint64_t)(*r)->first;
-	s->block->lost = (uint64_t)(*r)->lost;
-	s->block->rank = (*r)->rank;
-	return 1;
 }

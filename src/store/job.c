@@ -3,7 +3,7 @@
  * lost of it. */
 #include <string.h>
 
-#include "store/parts.h"
+#include "store/far.h"
 
 int rama_store_job_get(struct rama_store *s, const char *key, const char *source, int64_t *job,
 		       struct rama_err *e)
@@ -86,6 +86,8 @@ static int sum_again(struct rama_store *s, int64_t job, struct rama_err *e)
 		"SELECT reads, writes, metas, bytes_read, bytes_written, read_ns, write_ns, meta_ns"
 		" FROM activity WHERE job = $1 AND layer IN ('POSIX', 'STDIO', 'EXTRA')";
 	static const char span[] = "SELECT max(t1 - t0) FROM blocks WHERE job = $1";
+	static const char longest[] = "SELECT CASE WHEN max_span > $2 THEN max_span ELSE CAST($2 AS"
+				      " BIGINT) END FROM jobs WHERE number = $1";
 	static const char files[] = "SELECT count(*) FROM files WHERE job = $1";
 	static const char zero[] =
 		"UPDATE jobs SET reads = 0, writes = 0, metas = 0, bytes_read = 0,"
@@ -97,6 +99,8 @@ static int sum_again(struct rama_store *s, int64_t job, struct rama_err *e)
 
 	if (rc >= 0)
 		rc = rama_store_ints(s, span, ARGS(I(job)), &c.span, 1, e);
+	if (rc >= 0 && s->far.place.ops != NULL) /* whose blocks are not looked at again */
+		rc = rama_store_ints(s, longest, ARGS(I(job), I(c.span)), &c.span, 1, e);
 	if (rc >= 0)
 		rc = rama_store_ints(s, files, ARGS(I(job)), &c.files, 1, e);
 	if (rc >= 0)
@@ -247,6 +251,8 @@ static int write_row(struct rama_store *s, int64_t job, const struct seen *w, st
 				    rama_store_cell_when(seen)),
 			       e);
 
+	if (rc == 0 && !runs)
+		rc = rama_store_moment_remove(s, job, e);
 	if (rc == 0 && runs)
 		rc = rama_store_do(s, none, ARGS(I(job)), e);
 	else if (rc == 0 && start != 0)
@@ -280,33 +286,55 @@ static int dissolve(struct rama_store *s, int64_t job, struct rama_err *e)
 	return rc == 0 ? 1 : rc;
 }
 
-int rama_store_job_settle(struct rama_store *s, const struct rama_store_change *c,
-			  struct rama_err *e)
+/* of all jobs together */
+static int count_events(struct rama_store *s, int64_t stored, int64_t lost)
+{
+	int rc = rama_store_totals_add(s, "events", "stored", "", stored);
+
+	return rc == 0 ? rama_store_totals_add(s, "events", "lost", "", lost) : rc;
+}
+
+static int settle(struct rama_store *s, const struct rama_store_change *c, struct rama_err *e)
 {
 	static const char first[] =
 		"SELECT username, uid, jobid, exe, command, tag FROM processes"
 		" WHERE job = $1 AND version >= 0 ORDER BY start_ns, pid LIMIT 1";
 	/* others who write to it wait from here on: what is summed up now is all there is */
-	static const char lock[] = "SELECT number FROM jobs WHERE number = $1 /*lock*/";
+	static const char lock[] =
+		"SELECT number, events, lost FROM jobs WHERE number = $1 /*lock*/";
 	struct seen w = { 0 };
 	struct first f = { s, c->job, &w };
-	int64_t there = 0;
-	int rc = rama_store_ints(s, lock, ARGS(I(c->job)), &there, 1, e);
+	int64_t old[3] = { 0 };
+	int rc = rama_store_ints(s, lock, ARGS(I(c->job)), old, 3, e);
 
 	if (rc <= 0)
 		return rc;
 	rc = c->recount ? sum_again(s, c->job, e) : add_sums(s, c, e);
+	if (rc == 0 && c->recount)
+		rc = rama_store_series_again(s, c->job, e);
 	if (rc != 0 || !(c->settle || c->recount))
 		return rc;
 	rc = look(s, c->job, &w, e);
 	if (rc == 0 && w.p[COUNT] == 0 && !w.logged) {
 		rc = dissolve(s, c->job, e);
+		if (rc > 0 && count_events(s, -old[1], -old[2]) != 0)
+			return rama_err_no_memory(e);
 		if (rc != 0)
 			return rc < 0 ? rc : 0;
 	}
 	if (rc == 0)
 		rc = write_row(s, c->job, &w, e);
+	if (rc == 0 && count_events(s, w.p[STORED] - old[1], w.p[DROPPED] + w.lost - old[2]) != 0)
+		rc = rama_err_no_memory(e);
 	return rc == 0 ? rama_store_rows(s, first, ARGS(I(c->job)), name_it, &f, e) : rc;
+}
+
+int rama_store_job_settle(struct rama_store *s, const struct rama_store_change *c,
+			  struct rama_err *e)
+{
+	int rc = settle(s, c, e);
+
+	return rc == 0 ? rama_store_days_settle(s, c->job, false, e) : rc;
 }
 
 /* ---- removing -------------------------------------------------------------------------------- */
@@ -327,6 +355,7 @@ int rama_store_job_remove_log(struct rama_store *s, int64_t job, struct rama_err
 		"DELETE FROM findings WHERE job = $1",
 		"DELETE FROM figure_values WHERE job = $1",
 		"DELETE FROM logs WHERE job = $1",
+		"DELETE FROM served WHERE of_job = $1",
 	};
 	int rc = remove_counters(s, job, e);
 
@@ -338,24 +367,33 @@ int rama_store_job_remove_log(struct rama_store *s, int64_t job, struct rama_err
 int rama_store_job_remove(struct rama_store *s, int64_t job, bool events, struct rama_err *e)
 {
 	static const char *const of_events[] = {
-		"DELETE FROM blocks WHERE job = $1",
 		"DELETE FROM rollups WHERE job = $1",
 		"DELETE FROM activity WHERE job = $1",
 	};
 	static const char *const of_rest[] = {
-		"DELETE FROM counted WHERE job = $1", "DELETE FROM processes WHERE job = $1",
-		"DELETE FROM files WHERE job = $1",   "DELETE FROM losses WHERE job = $1",
-		"DELETE FROM aliases WHERE job = $1", "DELETE FROM jobs WHERE number = $1",
+		"DELETE FROM counted WHERE job = $1",	  "DELETE FROM processes WHERE job = $1",
+		"DELETE FROM files WHERE job = $1",	  "DELETE FROM losses WHERE job = $1",
+		"DELETE FROM aliases WHERE job = $1",	  "DELETE FROM trials WHERE job = $1",
+		"DELETE FROM notice_jobs WHERE job = $1", "DELETE FROM jobs WHERE number = $1",
 	};
 	static const char pruned[] = "UPDATE jobs SET pruned = 1, max_span = 0 WHERE number = $1";
-	int rc = 0;
+	struct rama_store_gone gone = { .job = job };
+	int rc = rama_store_blocks_sql.remove(&s->near, &gone, 1, 0, e);
 
+	if (rc == 0)
+		rc = rama_store_far_removed(s, job, e);
 	for (size_t i = 0; rc == 0 && i < sizeof(of_events) / sizeof(of_events[0]); i++)
 		rc = rama_store_do(s, of_events[i], ARGS(I(job)), e);
 	if (rc == 0 && events)
 		return rama_store_do(s, pruned, ARGS(I(job)), e);
 	if (rc == 0)
 		rc = rama_store_job_remove_log(s, job, e);
+	if (rc == 0)
+		rc = rama_store_series_remove(s, job, e);
+	if (rc == 0)
+		rc = rama_store_moment_remove(s, job, e);
+	if (rc == 0)
+		rc = rama_store_days_settle(s, job, true, e);
 	for (size_t i = 0; rc == 0 && i < sizeof(of_rest) / sizeof(of_rest[0]); i++)
 		rc = rama_store_do(s, of_rest[i], ARGS(I(job)), e);
 	return rc;

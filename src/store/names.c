@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/parts.h"
+#include "store/handle.h"
 
 struct entry {
 	struct entry *next;

@@ -86,7 +86,9 @@ int rama_store_pg_fail(struct rama_store_pg *db, const PGresult *r, struct rama_
 		said = PQerrorMessage(db->conn);
 	first_line(said, line, sizeof(line));
 	db->passing = rama_store_pg_passing(state);
-	if (strcmp(state, "25006") == 0)
+	if (strcmp(state, "57014") == 0 && db->limit_ms > 0)
+		rama_err_set(e, RAMA_ESTOPPED, "it took longer than %d ms", db->limit_ms);
+	else if (strcmp(state, "25006") == 0)
 		rama_err_set(e, RAMA_EUSAGE, "only statements that read are allowed");
 	else
 		rama_err_set(e, code_of(state), "%s",
@@ -190,6 +192,8 @@ static int settings(struct rama_store_pg *db, struct rama_err *e)
 	return rc;
 }
 
+static void limit(void *handle, int ms);
+
 static int connect_now(struct rama_store_pg *db, struct rama_err *e)
 {
 	/* the ones before dbname are what it may override */
@@ -223,6 +227,8 @@ static int connect_now(struct rama_store_pg *db, struct rama_err *e)
 		rc = rama_err_set(e, RAMA_EIO, "no pipeline: %s", PQerrorMessage(db->conn));
 	if (rc == 0)
 		db->connections++;
+	if (rc == 0 && db->limit_ms > 0)
+		limit(db, db->limit_ms);
 	return rc;
 }
 
@@ -378,6 +384,16 @@ static void wait_for(void *handle, int ms)
 	script(db, sql, NULL);
 }
 
+static void limit(void *handle, int ms)
+{
+	struct rama_store_pg *db = handle;
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "SET statement_timeout = %d", ms > 0 ? ms : 0);
+	db->limit_ms = ms;
+	script(db, sql, NULL);
+}
+
 /* ---- schema, upkeep -------------------------------------------------------------------------- */
 
 static int one_int(void *ctx, const struct rama_store_row *row, struct rama_err *e)
@@ -466,6 +482,7 @@ static int shrink(void *handle, struct rama_err *e)
 
 const struct rama_store_db_ops rama_store_db_postgres = {
 	.name = "postgresql",
+	.many_readers = true,
 	.open = open_db,
 	.close = close_db,
 	.script = script,
@@ -477,6 +494,7 @@ const struct rama_store_db_ops rama_store_db_postgres = {
 	.schema = rama_store_pg_schema,
 	.version = version,
 	.wait = wait_for,
+	.limit = limit,
 	.int_type = "BIGINT",
 	.real_type = "DOUBLE PRECISION",
 	.text_type = "TEXT",

@@ -195,38 +195,51 @@ static const char views[] =
 /* iorama_share('role'): members see their own jobs (jobs.username is the name of their login)
  * and the nodes; iorama_share('role', true): all jobs. To be called again when an upgrade has
  * brought new tables. Views look with the rights of who asks, which PostgreSQL can since 15. */
-static const char share[] =
-	"CREATE FUNCTION iorama_share(to_role TEXT, everything BOOLEAN DEFAULT false)"
-	" RETURNS void LANGUAGE plpgsql AS $f$"
-	" DECLARE t name; here name := current_schema(); rule TEXT; BEGIN"
-	" IF current_setting('server_version_num')::INTEGER < 150000 THEN"
-	"  RAISE EXCEPTION 'iorama_share needs PostgreSQL 15 or later'; END IF;"
-	" FOR t IN SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-	"  WHERE n.nspname = here AND c.relkind = 'v' LOOP"
-	"  EXECUTE format('ALTER VIEW %I.%I SET (security_invoker = true)', here, t);"
-	"  EXECUTE format('GRANT SELECT ON %I.%I TO %I', here, t, to_role); END LOOP;"
-	" FOR t IN SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-	"  WHERE n.nspname = here AND c.relkind IN ('r', 'p') LOOP"
-	"  SELECT CASE WHEN t = 'jobs' THEN 'username = current_user' ELSE"
-	"   format('EXISTS (SELECT FROM %I.jobs j WHERE j.number = %I.job)', here, t) END INTO rule"
-	"   FROM pg_attribute WHERE attrelid = format('%I.%I', here, t)::regclass AND NOT "
-	"attisdropped"
-	"   AND (attname = 'job' OR (t = 'jobs' AND attname = 'username'));"
-	"  IF rule IS NOT NULL THEN"
-	"   EXECUTE format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY', here, t);"
-	"   IF NOT EXISTS (SELECT FROM pg_policies"
-	"    WHERE schemaname = here AND tablename = t AND policyname = 'own') THEN"
-	"    EXECUTE format('CREATE POLICY own ON %I.%I FOR SELECT USING (%s)', here, t, rule); "
-	"END IF;"
-	"  END IF;"
-	"  EXECUTE format('GRANT SELECT ON %I.%I TO %I', here, t, to_role); END LOOP;"
-	" IF everything AND NOT EXISTS (SELECT FROM pg_policies WHERE schemaname = here"
-	"  AND tablename = 'jobs' AND policyname = 'all_for_' || to_role) THEN"
-	"  EXECUTE format('CREATE POLICY %I ON %I.jobs FOR SELECT TO %I USING (true)',"
-	"   'all_for_' || to_role, here, to_role); END IF;"
-	" EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', here, to_role);"
-	" END $f$;"
-	"REVOKE ALL ON FUNCTION iorama_share(TEXT, BOOLEAN) FROM PUBLIC;";
+/* tables whose rows belong to a user, and not to a job */
+#define OWNED "'jobs', 'days', 'notices', 'notice_off'"
+#define SHARE \
+	" FUNCTION iorama_share(to_role TEXT, everything BOOLEAN DEFAULT false)" \
+	" RETURNS void LANGUAGE plpgsql AS $f$" \
+	" DECLARE t name; here name := current_schema(); rule TEXT; BEGIN" \
+	" IF current_setting('server_version_num')::INTEGER < 150000 THEN" \
+	"  RAISE EXCEPTION 'iorama_share needs PostgreSQL 15 or later'; END IF;" \
+	" FOR t IN SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace" \
+	"  WHERE n.nspname = here AND c.relkind = 'v' LOOP" \
+	"  EXECUTE format('ALTER VIEW %I.%I SET (security_invoker = true)', here, t);" \
+	"  EXECUTE format('GRANT SELECT ON %I.%I TO %I', here, t, to_role); END LOOP;" \
+	" FOR t IN SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace" \
+	"  WHERE n.nspname = here AND c.relkind IN ('r', 'p') LOOP" \
+	"  SELECT CASE WHEN t IN (" OWNED ") THEN 'username = current_user'" \
+	"   WHEN t IN ('totals', 'removals') THEN 'false'" \
+	"   WHEN t IN ('spans', 'placed') THEN format('EXISTS (SELECT FROM %I.processes p WHERE" \
+	" p.number = %I.process)', here, t) ELSE" \
+	"   format('EXISTS (SELECT FROM %I.jobs j WHERE j.number = %I.job)', here, t) END" \
+	"   INTO rule" \
+	"   FROM pg_attribute WHERE attrelid = format('%I.%I', here, t)::regclass AND NOT " \
+	"attisdropped" \
+	"   AND ((attname = 'job' AND t NOT IN (" OWNED "))" \
+	"    OR (t = 'totals' AND attname = 'part') OR (t = 'removals' AND attname = 'at_ns')" \
+	"    OR (t IN ('spans', 'placed') AND attname = 'process')" \
+	"    OR (t IN (" OWNED ") AND attname = 'username'));" \
+	"  IF rule IS NOT NULL THEN" \
+	"   EXECUTE format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY', here, t);" \
+	"   IF NOT EXISTS (SELECT FROM pg_policies" \
+	"    WHERE schemaname = here AND tablename = t AND policyname = 'own') THEN" \
+	"    EXECUTE format('CREATE POLICY own ON %I.%I FOR SELECT USING (%s)', here, t, rule); " \
+	"END IF;" \
+	"  END IF;" \
+	"  EXECUTE format('GRANT SELECT ON %I.%I TO %I', here, t, to_role); END LOOP;" \
+	" FOR t IN SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace" \
+	"  WHERE everything AND n.nspname = here AND c.relname IN (" OWNED ", 'totals') LOOP" \
+	"  IF NOT EXISTS (SELECT FROM pg_policies WHERE schemaname = here" \
+	"   AND tablename = t AND policyname = 'all_for_' || to_role) THEN" \
+	"   EXECUTE format('CREATE POLICY %I ON %I.%I FOR SELECT TO %I USING (true)'," \
+	"    'all_for_' || to_role, here, t, to_role); END IF; END LOOP;" \
+	" EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', here, to_role);" \
+	" END $f$;" \
+	"REVOKE ALL ON FUNCTION iorama_share(TEXT, BOOLEAN) FROM PUBLIC;"
+
+static const char share[] = "CREATE" SHARE;
 
 static const char *const version2[] = { views, share, NULL };
 
@@ -281,6 +294,138 @@ static const char lists[] =
 
 static const char *const version3[] = { counted, lists, NULL };
 
+/* Sums of jobs by time and of users by day, see series.c and days.c; and indices for what pages
+ * ask for. */
+#define RN R " NOT NULL"
+#define SERIES \
+	"(job " N ", second " N ", layer " T ", kind " T ", ops " N ", bytes " N ", ns " N \
+	", longest " N ", ranks " N ", slowest " N ", slowest_ns " N \
+	", PRIMARY KEY (job, second, layer, kind))"
+#define DAY \
+	"day " N ", username " T ", name " T ", broken " N ", bytes_read " RN \
+	", bytes_written " RN ", io_ms " RN ", run_ms " RN ", node_ms " RN \
+	", cost_ms " RN ", high " N ", warn " N
+
+static const char series[] =
+	"CREATE TABLE series " SERIES ";"
+	"CREATE TABLE series_minute " SERIES ";"
+	"CREATE TABLE series_hour " SERIES ";"
+	"CREATE VIEW series_times AS SELECT second AS time, job, layer, kind, ops, bytes, "
+	SECONDS("ns") " AS seconds, " SECONDS("longest") " AS longest, ranks, slowest, "
+	SECONDS("slowest_ns") " AS slowest_seconds FROM series;"
+	"ALTER TABLE counted ADD COLUMN read_second BIGINT NOT NULL DEFAULT -1,"
+	" ADD COLUMN write_second BIGINT NOT NULL DEFAULT -1,"
+	" ADD COLUMN meta_second BIGINT NOT NULL DEFAULT -1;"
+	"UPDATE counted SET read_second = (t_ns - 500000000) / 1000000000,"
+	" write_second = (t_ns - 500000000) / 1000000000,"
+	" meta_second = (t_ns - 500000000) / 1000000000 WHERE t_ns > 500000000;";
+
+static const char days[] =
+	"CREATE TABLE day_jobs (job BIGINT PRIMARY KEY, " DAY ");"
+	"CREATE TABLE days (" DAY ", jobs " N ", PRIMARY KEY (day, username, name));"
+	"CREATE INDEX days_user ON days (username, day);"
+	"CREATE INDEX days_name ON days (name, day);"
+	"CREATE INDEX jobs_user_end ON jobs (username, end_ns);"
+	"CREATE INDEX findings_cost ON findings (level, cost);";
+
+/* the same again, for stores that were made before it knew of `days` */
+static const char share4[] = "CREATE OR REPLACE" SHARE;
+
+static const char *const version4[] = { series, days, share4, NULL };
+
+/* What batch systems say of jobs, as their logs have it; all steps of a job are found by its id. */
+static const char batch[] =
+	"ALTER TABLE jobs ADD COLUMN batch_step " T0 ";"
+	"ALTER TABLE jobs ADD COLUMN batch_array " T0 ";"
+	"ALTER TABLE jobs ADD COLUMN batch_restart " T0 ";"
+	"ALTER TABLE jobs ADD COLUMN batch_name " T0 ";"
+	"ALTER TABLE jobs ADD COLUMN batch_account " T0 ";"
+	"ALTER TABLE jobs ADD COLUMN batch_partition " T0 ";"
+	"ALTER TABLE jobs ADD COLUMN batch_cluster " T0 ";"
+	"ALTER TABLE jobs ADD COLUMN batch_nodes " T0 ";"
+	"CREATE INDEX jobs_account ON jobs (batch_account, start_ns);"
+	"CREATE INDEX jobs_partition ON jobs (batch_partition, start_ns);"
+	"CREATE INDEX jobs_job_name ON jobs (batch_name, start_ns);";
+
+static const char *const version5[] = { batch, NULL };
+
+/* What was tried of captured jobs, and what it gave: trials.c. */
+static const char trials[] =
+	"CREATE TABLE trials (job " N ", number " N ", t_ns " N ", host " T ", change " T
+	", rule " T ", cost " R ", ranks " N ", rounds " N ", before_s " R ", after_s " R
+	", low " R ", high " R ", confidence " R ", verdict " T ", gain " R
+	", PRIMARY KEY (job, number));";
+
+/* What processes of running jobs are at, a row for each node: moment.c. Rows are written again
+ * each second, in place. */
+static const char moments[] =
+	"CREATE TABLE moments (job " N ", host " T ", t_ns " N ", width_ns " N ", processes " N
+	", calls " N ", body BYTEA NOT NULL, PRIMARY KEY (job, host)) WITH (fillfactor = 50);";
+
+/* Of logs of daemons and servers, what was done for one user. It is his, whoever owns the server,
+ * and the job is not among those that he sees: hence a rule of its own, and not that of
+ * iorama_share(). Whoever owns the tables sees the whole logs. */
+static const char served[] =
+	"CREATE TABLE served (of_job " N ", number " N ", username " T ", uid " N ", start_ns " N
+	", end_ns " N ", requests " N ", body BYTEA NOT NULL, PRIMARY KEY (of_job, number));"
+	"ALTER TABLE served ALTER COLUMN body SET STORAGE EXTERNAL;"
+	"CREATE INDEX served_user ON served (username, start_ns);"
+	"ALTER TABLE served ENABLE ROW LEVEL SECURITY;"
+	"CREATE POLICY own ON served FOR SELECT USING (username = current_user);";
+
+static const char *const version6[] = { trials, moments, served, NULL };
+
+/* Who was told of what, who does not want to be (notices.c), and counters of all that came
+ * (totals.c). */
+static const char notices[] =
+	"CREATE TABLE notices (username " T ", alert " T ", period " N ", channel " T
+	", state " T ", owner " T ", changed_ns " N ", tries " N ", jobs " N
+	", PRIMARY KEY (username, alert, period));"
+	"CREATE INDEX notices_open ON notices (changed_ns)"
+	" WHERE state IN ('claimed', 'sending', 'failed');"
+	"CREATE TABLE notice_jobs (job " N ", username " T ", alert " T ", period " N
+	", PRIMARY KEY (job, username, alert));"
+	"CREATE INDEX notice_jobs_of ON notice_jobs (username, alert, period);"
+	"CREATE TABLE notice_off (username " T ", alert " T ", PRIMARY KEY (username, alert));"
+	"CREATE TABLE totals (part " N ", name " T ", a " T ", b " T ", value " N
+	", PRIMARY KEY (part, name, a, b));";
+
+/* for dashboards */
+static const char more_views[] =
+	"CREATE VIEW minute_times AS SELECT second AS time, job, layer, kind, ops, bytes, "
+	SECONDS("ns") " AS seconds, " SECONDS("longest") " AS longest, ranks FROM series_minute;"
+	"CREATE VIEW day_times AS SELECT day * 86400 AS time, username, name, jobs, broken,"
+	" bytes_read, bytes_written, io_ms / 1000 AS io_time, run_ms / 1000 AS run_time,"
+	" node_ms / 1000 AS node_time, cost_ms / 1000 AS cost, high, warn FROM days;";
+
+/* An hour is the points of a picture by ten seconds. What is here of series is of jobs whose
+ * activity is gone: ranks, the most that a second had; nobody's rank is the slowest. Others are
+ * summed up anew, see store.c. No sum is more than a sum may be. */
+static const char tens[] =
+	"CREATE TABLE series_ten " SERIES ";"
+	"INSERT INTO series_ten SELECT s.job, s.second - s.second % 10, s.layer, s.kind,"
+	" sum(least(s.ops, 400000000000000000)), sum(least(s.bytes, 400000000000000000)),"
+	" sum(least(s.ns, 400000000000000000)), max(s.longest), max(s.ranks), -1,"
+	" max(s.slowest_ns) FROM series s GROUP BY 1, 2, 3, 4;";
+
+/* once more, for these tables */
+static const char share7[] = "CREATE OR REPLACE" SHARE;
+
+static const char *const version7[] = { notices, more_views, tens, share7, NULL };
+
+/* of blocks that lie elsewhere: see far.c */
+static const char elsewhere[] =
+	"CREATE TABLE spans (process " N ", lane " N ", first " N ", n " N
+	", PRIMARY KEY (process, lane, first));"
+	"CREATE TABLE placed (process " N ", key " T ", rank " N
+	", PRIMARY KEY (process, key, rank));"
+	"CREATE INDEX placed_key ON placed (key);"
+	"CREATE TABLE removals (key " T " PRIMARY KEY, at_ns " N ", end_ns " N ");";
+
+static const char *const version8[] = { elsewhere, share7, NULL };
+
 /* clang-format on */
 
-const char *const *const rama_store_pg_schema[] = { version1, version2, version3, NULL };
+const char *const *const rama_store_pg_schema[] = { version1, version2, version3,
+						    version4, version5, version6,
+						    version7, version8, NULL };

@@ -3,7 +3,7 @@
  * already stays. */
 #include <string.h>
 
-#include "store/parts.h"
+#include "store/far.h"
 
 /* ---- counters of processes ------------------------------------------------------------------- */
 
@@ -13,11 +13,13 @@
  * The table `counted` has the sums of `activity`, by process and layer. */
 
 enum { READS, WRITES, METAS, BYTES_READ, BYTES_WRITTEN, READ_NS, WRITE_NS, META_NS, FIGURES };
+_Static_assert((int)FIGURES == (int)RAMA_STORE_FIGURES, "figures of a gain");
 
 struct known {
 	char layer[16];
 	int64_t version, t;
 	int64_t figure[FIGURES];
+	int64_t last[RAMA_STORE_KINDS]; /* second up to which each kind is in the series */
 	bool there;
 };
 
@@ -52,6 +54,8 @@ static int take_known(void *ctx, const struct rama_store_row *row, struct rama_e
 	memcpy(k->layer, row->cell[0].text, row->cell[0].len);
 	for (unsigned i = 0; i < FIGURES; i++)
 		k->figure[i] = row->cell[3 + i].i;
+	for (unsigned i = 0; i < RAMA_STORE_KINDS; i++)
+		k->last[i] = row->cell[3 + FIGURES + i].i;
 	a->n++;
 	return 0;
 }
@@ -60,7 +64,8 @@ static int read_known(struct rama_store *s, int64_t process, struct all *a, stru
 {
 	static const char sql[] =
 		"SELECT layer, version, t_ns, reads, writes, metas, bytes_read, bytes_written,"
-		" read_ns, write_ns, meta_ns FROM counted WHERE process = $1";
+		" read_ns, write_ns, meta_ns, read_second, write_second, meta_second"
+		" FROM counted WHERE process = $1";
 
 	a->n = 0;
 	return rama_store_rows(s, sql, ARGS(I(process)), take_known, a, e);
@@ -74,7 +79,7 @@ static struct known *known_of(struct all *a, const char *layer)
 			return &a->k[i];
 	if (a->n == RAMA_WIRE_MSG_GAINS)
 		return NULL;
-	a->k[a->n] = (struct known){ .version = -1 };
+	a->k[a->n] = (struct known){ .version = -1, .last = { -1, -1, -1 } };
 	memcpy(a->k[a->n].layer, layer, strlen(layer) + 1);
 	return &a->k[a->n++];
 }
@@ -84,20 +89,23 @@ static int write_known(struct rama_store *s, const struct rama_store_process *p,
 {
 	static const char sql[] =
 		"INSERT INTO counted (job, process, layer, version, t_ns, reads, writes, metas,"
-		" bytes_read, bytes_written, read_ns, write_ns, meta_ns) VALUES ($1, $2, $3, $4,"
-		" $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (process, layer) DO UPDATE"
+		" bytes_read, bytes_written, read_ns, write_ns, meta_ns, read_second,"
+		" write_second, meta_second) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
+		" $11, $12, $13, $14, $15, $16) ON CONFLICT (process, layer) DO UPDATE"
 		" SET job = excluded.job, version = excluded.version, t_ns = excluded.t_ns,"
 		" reads = excluded.reads, writes = excluded.writes, metas = excluded.metas,"
 		" bytes_read = excluded.bytes_read, bytes_written = excluded.bytes_written,"
 		" read_ns = excluded.read_ns, write_ns = excluded.write_ns,"
-		" meta_ns = excluded.meta_ns";
+		" meta_ns = excluded.meta_ns, read_second = excluded.read_second,"
+		" write_second = excluded.write_second, meta_second = excluded.meta_second";
 	const int64_t *f = k->figure;
 
 	return rama_store_do(s, sql,
 			     ARGS(I(p->job), I(p->number), rama_store_cell_t(k->layer),
 				  I(k->version), I(k->t), I(f[READS]), I(f[WRITES]), I(f[METAS]),
 				  I(f[BYTES_READ]), I(f[BYTES_WRITTEN]), I(f[READ_NS]),
-				  I(f[WRITE_NS]), I(f[META_NS])),
+				  I(f[WRITE_NS]), I(f[META_NS]), I(k->last[0]), I(k->last[1]),
+				  I(k->last[2])),
 			     e);
 }
 
@@ -150,6 +158,36 @@ static int put_row(struct rama_store *s, const struct rama_store_process *p, con
 				once, e);
 }
 
+/* ... and counts for the whole site */
+static int count_gain(struct rama_store *s, const struct rama_store_gain *g)
+{
+	static const char *const kind[] = { "read", "write", "meta" };
+	const int64_t *f = g->figure;
+	int rc = 0;
+
+	for (unsigned k = 0; rc == 0 && k < 3; k++) {
+		rc = rama_store_totals_add(s, "calls", g->layer, kind[k], f[k]);
+		if (rc == 0 && k < 2)
+			rc = rama_store_totals_add(s, "bytes", g->layer, kind[k], f[3 + k]);
+		if (rc == 0)
+			rc = rama_store_totals_add(s, "ns", g->layer, kind[k], f[5 + k]);
+	}
+	return rc;
+}
+
+/* what was gained goes into the sums of the job by time */
+static int add_to_series(struct rama_store *s, const struct rama_store_process *p, struct known *k,
+			 struct interval in, const int64_t gain[FIGURES], struct rama_err *e)
+{
+	struct rama_store_gain g = { .job = p->job, .rank = p->rank, .t = in.t, .width = in.width };
+
+	memcpy(g.layer, k->layer, sizeof(g.layer));
+	memcpy(g.figure, gain, sizeof(g.figure));
+	return rama_store_series_gain(s, &g, k->last) == 0 && count_gain(s, &g) == 0
+		       ? 0
+		       : rama_err_no_memory(e);
+}
+
 /* ns from one moment to the next; clocks may be set back */
 static int64_t width_of(int64_t from, int64_t to)
 {
@@ -177,6 +215,8 @@ static int put_total(struct rama_store *s, const struct rama_store_process *p,
 	}
 	if (any != 0)
 		rc = put_row(s, p, k->layer, in, gain, NULL, e);
+	if (rc == 0 && any != 0)
+		rc = add_to_series(s, p, k, in, gain, e);
 	if (rc == 0 && is_lowest(k->layer))
 		add_to_job(c, gain);
 	k->there = true;
@@ -235,7 +275,8 @@ static int put_gain(struct rama_store *s, struct rama_store_process *p,
 		k->figure[i] = rama_store_sum(k->figure[i], gain[i]);
 	k->version = k->version < 0 ? 0 : k->version;
 	k->t = !k->there || m->t > k->t ? m->t : k->t;
-	return write_known(s, p, k, e);
+	rc = add_to_series(s, p, k, (struct interval){ m->t, m->width }, gain, e);
+	return rc == 0 ? write_known(s, p, k, e) : rc;
 }
 
 static int put_activity(struct rama_store *s, const struct rama_wire_msg_activity *m,
@@ -310,6 +351,16 @@ static int key_of_job(struct rama_store *s, int64_t job, struct key_of *k, struc
 	return rama_store_rows(s, sql, ARGS(I(job)), take_key, k, e);
 }
 
+static int recount(struct rama_store *s, int64_t job, struct rama_err *e)
+{
+	struct rama_store_change *c = rama_store_batch_change(s, job);
+
+	if (c == NULL)
+		return rama_err_no_memory(e);
+	c->recount = true;
+	return 0;
+}
+
 int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job,
 			    int64_t rank, struct rama_err *e)
 {
@@ -320,7 +371,7 @@ int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, 
 		"UPDATE activity SET job = $2, rank = $3 WHERE process = $1 AND job = $4";
 	static const char counted[] = "UPDATE counted SET job = $2 WHERE process = $1";
 	const struct rama_store_cell args[] = { I(p->number), I(job), I(rank), I(p->job) };
-	int64_t old = p->job;
+	int64_t old = p->job, old_rank = p->rank;
 	struct key_of k;
 	int rc;
 
@@ -335,7 +386,11 @@ int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, 
 		rc = rama_store_do(s, counted, args, 2, e);
 	p->job = job;
 	p->rank = rank;
-	if (rc != 0 || old == job)
+	if (rc == 0 && s->far.place.ops != NULL)
+		rc = rama_store_far_moved(s, p, args[3].i, old_rank, e);
+	if (rc == 0 && old == job)
+		return recount(s, job, e); /* who was slowest has another name */
+	if (rc != 0)
 		return rc;
 	rc = key_of_job(s, old, &k, e);
 	return rc == 0 ? name_again(s, k.key, old, job, e) : rc;
@@ -573,6 +628,8 @@ int rama_store_put(struct rama_store *s, const struct rama_wire_message *m, uint
 		return put_sample(s, &m->sample, e);
 	case RAMA_WIRE_MSG_LOSS:
 		return put_loss(s, &m->loss, e);
+	case RAMA_WIRE_MSG_MOMENT:
+		return rama_store_moment_put(s, m, e);
 	default:
 		return rama_err_set(e, RAMA_EUSAGE, "not a message that a store takes by itself");
 	}

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/siphash.h"
-#include "store/parts.h"
+#include "logfile/meta.h"
+#include "store/handle.h"
 
+#define BATCH_WORD 128
 #define NEAR_NS 500000000 /* starts of a job, as its log and as its processes tell it */
 
 struct place {
@@ -215,6 +217,32 @@ static int put_log_row(struct rama_store *s, const struct rama_store_log *l, int
 		e);
 }
 
+/* what the batch system said, if it is a log of ours that has it */
+static int put_batch(struct rama_store *s, const struct rama_store_log *l, int64_t job,
+		     struct rama_err *e)
+{
+	static const char sql[] = "UPDATE jobs SET batch_step = $2, batch_array = $3, "
+				  "batch_restart = $4, batch_name ="
+				  " $5, batch_account = $6, batch_partition = $7, batch_cluster = "
+				  "$8, batch_nodes = $9"
+				  " WHERE number = $1";
+	struct rama_store_cell args[1 + RAMA_LOG_BATCH_WORDS] = { I(job) };
+	char text[RAMA_LOG_BATCH_WORDS][BATCH_WORD];
+
+	_Static_assert(RAMA_LOG_BATCH_WORDS == 8, "each word has its column");
+	for (unsigned i = 0; i < RAMA_LOG_BATCH_WORDS; i++) {
+		size_t n = 0;
+		const char *word =
+			rama_log_meta_get(l->log->job.metadata, rama_log_batch_keys[i], &n);
+
+		n = n < BATCH_WORD - 1 ? n : BATCH_WORD - 1;
+		memcpy(text[i], word != NULL ? word : "", n);
+		text[i][n] = '\0';
+		args[1 + i] = TEXT(text[i]);
+	}
+	return rama_store_do(s, sql, args, 1 + RAMA_LOG_BATCH_WORDS, e);
+}
+
 /* One log may lie in several places: each is remembered, so that nobody reads it again. */
 static uint64_t place_hash(const char *path)
 {
@@ -255,6 +283,19 @@ static int put_findings(struct rama_store *s, const struct rama_store_log *l, in
 	}
 	return rc;
 #undef TEXT
+}
+
+/* A log that is taken in again, or that was in the store under another name, counted before. */
+static int count_findings(struct rama_store *s, const struct rama_store_log *l,
+			  const struct place *p)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < l->n_findings && !p->logged && p->replaced == 0; i++)
+		if (strcmp(l->findings[i].level, "OK") != 0)
+			rc = rama_store_totals_add(s, "findings", l->findings[i].rule,
+						   l->findings[i].level, 1);
+	return rc;
 }
 
 #define AT_ONCE 12 /* figures in one statement: half of what a row costs is the statement */
@@ -348,6 +389,28 @@ static int put_names(struct rama_store *s, const struct rama_store_log *l, int64
 	return rc;
 }
 
+/* What a server did for others than its owner, for them to see; one file has one reader. */
+static int put_served(struct rama_store *s, const struct rama_store_log *l, int64_t job,
+		      struct rama_err *e)
+{
+	static const char sql[] =
+		"INSERT INTO served (of_job, number, username, uid, start_ns, end_ns, requests,"
+		" body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < l->n_served && s->ops->many_readers; i++) {
+		const struct rama_store_served *v = &l->served[i];
+
+		rc = rama_store_do(s, sql,
+				   ARGS(I(job), I((int64_t)i), rama_store_cell_t(v->user),
+					I(v->uid), I(v->start_ns), I(v->end_ns),
+					I((int64_t)v->requests),
+					rama_store_cell_b(v->bytes, v->len)),
+				   e);
+	}
+	return rc;
+}
+
 int rama_store_put_log(struct rama_store *s, const struct rama_store_log *l, struct rama_err *e)
 {
 	struct rama_store_change *c;
@@ -366,15 +429,21 @@ int rama_store_put_log(struct rama_store *s, const struct rama_store_log *l, str
 	if (rc == 0)
 		rc = put_row(s, l, p.job, e);
 	if (rc == 0)
+		rc = put_batch(s, l, p.job, e);
+	if (rc == 0)
 		rc = put_log_row(s, l, p.job, e);
 	if (rc == 0)
 		rc = put_place(s, l, e);
+	if (rc == 0)
+		rc = put_served(s, l, p.job, e);
 	if (rc == 0)
 		rc = put_names(s, l, p.job, e);
 	if (rc == 0)
 		rc = rama_store_counters_put(s, p.job, l->log, e);
 	if (rc == 0)
 		rc = put_findings(s, l, p.job, e);
+	if (rc == 0 && count_findings(s, l, &p) != 0)
+		rc = rama_err_no_memory(e);
 	if (rc == 0)
 		rc = rama_store_figures_put(s, p.job, l->figures, l->n_figures, e);
 	c = rc == 0 ? rama_store_batch_change(s, p.job) : NULL;
@@ -384,6 +453,7 @@ int rama_store_put_log(struct rama_store *s, const struct rama_store_log *l, str
 		c->files = 0; /* the log says how many */
 		/* processes that this batch has brought are not in the row yet */
 		c->settle = c->settle || p.processes > 0;
+		c->row = true;
 	}
 	return rc;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/now.h"
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 int rama_store_sqlite_error(struct rama_store_sqlite *db, int code, struct rama_err *e)
@@ -25,6 +27,9 @@ int rama_store_sqlite_error(struct rama_store_sqlite *db, int code, struct rama_
 	case SQLITE_NOTADB:
 		return rama_err_set(e, RAMA_EFORMAT, "not a database");
 	case SQLITE_INTERRUPT:
+		if (db->late)
+			return rama_err_set(e, RAMA_ESTOPPED, "it took longer than %d ms",
+					    db->limit_ms);
 		return rama_err_set(e, RAMA_ESTOPPED, "interrupted");
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN:
@@ -201,6 +206,30 @@ static int only_reads(void *ctx, int action, const char *a, const char *b, const
 	}
 }
 
+/* ---- how long they may take ------------------------------------------------------------------ */
+
+#define STEPS 4000 /* of the virtual machine, between two looks at the clock: less than a ms */
+
+static int is_late(void *ctx)
+{
+	struct rama_store_sqlite *db = ctx;
+
+	db->late = db->deadline != 0 && rama_now_ns() > db->deadline;
+	return db->late;
+}
+
+static void limit(void *handle, int ms)
+{
+	struct rama_store_sqlite *db = handle;
+
+	db->limit_ms = ms;
+	db->deadline = 0;
+	sqlite3_progress_handler(db->handle, STEPS, ms > 0 ? is_late : NULL, db);
+	/* who answers many has many of these open */
+	if (ms > 0)
+		sqlite3_exec(db->handle, "PRAGMA cache_size = -2000", NULL, NULL, NULL);
+}
+
 /* what the places of a statement take */
 static int bind_all(struct rama_store_sqlite *db, struct rama_store_sqlite_entry *en,
 		    const struct rama_store_cell *args, unsigned n_args, struct rama_err *e)
@@ -230,6 +259,8 @@ static int run(void *handle, const char *sql, int once, const struct rama_store_
 
 	if (en == NULL)
 		en = &own;
+	if (db->limit_ms > 0)
+		db->deadline = rama_now_ns() + (int64_t)db->limit_ms * 1000000;
 	if (once == RAMA_STORE_DB_READ)
 		sqlite3_set_authorizer(db->handle, only_reads, NULL);
 	if (en->sql == NULL)
@@ -470,6 +501,7 @@ const struct rama_store_db_ops rama_store_db_sqlite = {
 	.schema = rama_store_sqlite_schema,
 	.version = version,
 	.wait = wait_for,
+	.limit = limit,
 	.int_type = "INTEGER",
 	.real_type = "REAL",
 	.text_type = "TEXT",

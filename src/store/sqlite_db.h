@@ -19,7 +19,10 @@ struct rama_store_sqlite_entry {
 struct rama_store_sqlite {
 	sqlite3 *handle;
 	bool writes;
-	int code; /* of the last error */
+	int code;	  /* of the last error */
+	int limit_ms;	  /* of a statement; 0: none */
+	int64_t deadline; /* of the one at work, ns of the monotonic clock */
+	bool late;
 	struct rama_store_sqlite_entry kept[RAMA_STORE_SQLITE_KEPT];
 };
 

@@ -309,7 +309,7 @@ static int filter(sqlite3_vtab_cursor *base, int order, const char *letters, int
 	a.f.layer = a.layer[0] != '\0' ? a.layer : NULL;
 	a.f.op = a.op[0] != '\0' ? a.op : NULL;
 	if (!a.nothing && a.f.from < a.f.to &&
-	    rama_store_event_walk_open(&c->walk, &rama_store_db_sqlite, c->db, &a.f, &e) != 0)
+	    rama_store_event_walk_open(&c->walk, &rama_store_db_sqlite, c->db, NULL, &a.f, &e) != 0)
 		return fail(c, &e);
 	return next(base);
 }

@@ -14,6 +14,13 @@
 
 #define WAIT_MS 10000
 
+static int no_store(struct rama_err *e)
+{
+	return rama_err_set(
+		e, RAMA_EMISSING,
+		"there is no store here yet: iorama index or iorama run --live make one");
+}
+
 static int make_directories(char *dir, struct rama_err *e)
 {
 	for (char *p = dir + 1; *p != '\0'; p++) {
@@ -43,35 +50,36 @@ static int place(char *to, size_t room, const char *where, bool make, struct ram
 		return rama_err_set(e, RAMA_EUSAGE, "no name of a file");
 	if (make && (rc = make_directories(dir, e)) != 0)
 		return rc;
+	if (realpath(dir, real) == NULL && errno == ENOENT)
+		return no_store(e);
 	if (realpath(dir, real) == NULL)
-		return rama_err_set(e, errno == ENOENT ? RAMA_EMISSING : RAMA_EIO, "%s: %s", dir,
-				    strerror(errno));
+		return rama_err_set(e, RAMA_EIO, "%s: %s", dir, strerror(errno));
 	n = snprintf(to, room, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
 	if (n < 0 || (size_t)n >= room)
 		return rama_err_set(e, RAMA_EUSAGE, "the path is too long");
 	return 0;
 }
 
+/* The file itself is never opened here: closing it again would give up all locks that other
+ * connections of this process have on it (POSIX), and what they write then may be lost when
+ * another program takes itself for the last one and removes the log of writes. */
 static int look_at(const char *path, unsigned flags, struct rama_err *e)
 {
 	bool make = (flags & RAMA_STORE_CREATE) != 0;
-	int fd = open(path,
-		      (make ? O_RDWR | O_CREAT : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
-		      0600);
 	struct stat st;
-	int rc = 0;
 
-	if (fd < 0 && errno == ENOENT)
-		return rama_err_set(e, RAMA_EMISSING, "there is no store here yet");
-	if (fd < 0 && errno == ELOOP)
+	if (make && mknod(path, S_IFREG | 0600, 0) != 0 && errno != EEXIST)
+		return rama_err_set(e, RAMA_EIO, "%s", strerror(errno));
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT ? no_store(e)
+				       : rama_err_set(e, RAMA_EIO, "%s", strerror(errno));
+	if (S_ISLNK(st.st_mode))
 		return rama_err_set(e, RAMA_EIO, "a link; stores are not reached through links");
-	if (fd < 0 || fstat(fd, &st) != 0)
-		rc = rama_err_set(e, RAMA_EIO, "%s", strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		rc = rama_err_set(e, RAMA_EFORMAT, "not a file");
-	if (fd >= 0)
-		close(fd);
-	return rc;
+	if (!S_ISREG(st.st_mode))
+		return rama_err_set(e, RAMA_EFORMAT, "not a file");
+	if (faccessat(AT_FDCWD, path, make ? R_OK | W_OK : R_OK, AT_EACCESS) != 0)
+		return rama_err_set(e, RAMA_EIO, "%s", strerror(errno));
+	return 0;
 }
 
 /* Page size and vacuum can be chosen for an empty file only; both are without effect on others. */
@@ -90,6 +98,8 @@ static int set_up(struct rama_store_sqlite *db, unsigned flags, struct rama_err 
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, 256 << 20);
 	rc = rama_store_db_sqlite.script(db, always, e);
+	if (rc == 0 && (flags & RAMA_STORE_SMALL))
+		rc = rama_store_db_sqlite.script(db, "PRAGMA cache_size = -2000", e);
 	if (rc == 0 && (flags & RAMA_STORE_WRITE))
 		rc = rama_store_db_sqlite.script(db, to_write, e);
 	else if (rc == 0)

@@ -157,4 +157,136 @@ static const char lists[] =
 
 static const char *const version3[] = { counted, lists, NULL };
 
-const char *const *const rama_store_sqlite_schema[] = { version1, version2, version3, NULL };
+/* clang-format off */
+#define RN "REAL NOT NULL"
+#define SERIES \
+	"(job " N ", second " N ", layer " T ", kind " T ", ops " N ", bytes " N ", ns " N \
+	", longest " N ", ranks " N ", slowest " N ", slowest_ns " N \
+	", PRIMARY KEY (job, second, layer, kind)) STRICT, WITHOUT ROWID"
+#define DAY \
+	"day " N ", username " T ", name " T ", broken " N ", bytes_read " RN \
+	", bytes_written " RN ", io_ms " RN ", run_ms " RN ", node_ms " RN \
+	", cost_ms " RN ", high " N ", warn " N
+/* clang-format on */
+
+/* Sums of jobs by time and of users by day, see series.c and days.c; and indices for what pages
+ * ask for. */
+static const char series[] =
+	"CREATE TABLE series " SERIES ";"
+	"CREATE TABLE series_minute " SERIES ";"
+	"CREATE TABLE series_hour " SERIES ";"
+	"CREATE VIEW series_times AS SELECT second AS time, job, layer, kind, ops, bytes,"
+	" ns / 1e9 AS seconds, longest / 1e9 AS longest, ranks, slowest,"
+	" slowest_ns / 1e9 AS slowest_seconds FROM series;"
+	"ALTER TABLE counted ADD COLUMN read_second INTEGER NOT NULL DEFAULT -1;"
+	"ALTER TABLE counted ADD COLUMN write_second INTEGER NOT NULL DEFAULT -1;"
+	"ALTER TABLE counted ADD COLUMN meta_second INTEGER NOT NULL DEFAULT -1;"
+	"UPDATE counted SET read_second = (t_ns - 500000000) / 1000000000,"
+	" write_second = (t_ns - 500000000) / 1000000000,"
+	" meta_second = (t_ns - 500000000) / 1000000000 WHERE t_ns > 500000000;";
+
+static const char days[] =
+	"CREATE TABLE day_jobs (job INTEGER PRIMARY KEY, " DAY ") STRICT;"
+	"CREATE TABLE days (" DAY ", jobs " N ", PRIMARY KEY (day, username, name)) STRICT"
+	", WITHOUT ROWID;"
+	"CREATE INDEX days_user ON days (username, day);"
+	"CREATE INDEX days_name ON days (name, day);"
+	"CREATE INDEX jobs_user_end ON jobs (username, end_ns);"
+	"CREATE INDEX findings_cost ON findings (level, cost);";
+
+static const char *const version4[] = { series, days, NULL };
+
+/* What batch systems say of jobs, as their logs have it; all steps of a job are found by its id. */
+static const char batch[] = "ALTER TABLE jobs ADD COLUMN batch_step " T0 ";"
+			    "ALTER TABLE jobs ADD COLUMN batch_array " T0 ";"
+			    "ALTER TABLE jobs ADD COLUMN batch_restart " T0 ";"
+			    "ALTER TABLE jobs ADD COLUMN batch_name " T0 ";"
+			    "ALTER TABLE jobs ADD COLUMN batch_account " T0 ";"
+			    "ALTER TABLE jobs ADD COLUMN batch_partition " T0 ";"
+			    "ALTER TABLE jobs ADD COLUMN batch_cluster " T0 ";"
+			    "ALTER TABLE jobs ADD COLUMN batch_nodes " T0 ";"
+			    "CREATE INDEX jobs_account ON jobs (batch_account, start_ns);"
+			    "CREATE INDEX jobs_partition ON jobs (batch_partition, start_ns);"
+			    "CREATE INDEX jobs_job_name ON jobs (batch_name, start_ns);";
+
+/* The index of costs must not be taken for "has it anything HIGH?", which findings_high answers by
+ * the job: 10 s instead of 10 ms for a page of a million jobs. Only who asks for costs may use
+ * it. */
+static const char costs[] = "DROP INDEX findings_cost;"
+			    "CREATE INDEX findings_cost ON findings (level, cost)"
+			    " WHERE cost IS NOT NULL;";
+
+static const char *const version5[] = { batch, costs, NULL };
+
+/* What was tried of captured jobs, and what it gave: trials.c. */
+static const char trials[] =
+	"CREATE TABLE trials (job " N ", number " N ", t_ns " N ", host " T ", change " T
+	", rule " T ", cost REAL, ranks " N ", rounds " N ", before_s REAL, after_s REAL"
+	", low REAL, high REAL, confidence REAL, verdict " T ", gain REAL"
+	", PRIMARY KEY (job, number)) STRICT, WITHOUT ROWID;";
+
+/* What processes of running jobs are at, a row for each node: moment.c. */
+static const char moments[] =
+	"CREATE TABLE moments (job " N ", host " T ", t_ns " N ", width_ns " N ", processes " N
+	", calls " N ", body BLOB NOT NULL, PRIMARY KEY (job, host)) STRICT;";
+
+/* Filled where several may read, each his own: in PostgreSQL. */
+static const char served[] =
+	"CREATE TABLE served (of_job " N ", number " N ", username " T ", uid " N ", start_ns " N
+	", end_ns " N ", requests " N ", body BLOB NOT NULL, PRIMARY KEY (of_job, number))"
+	" STRICT, WITHOUT ROWID;";
+
+static const char *const version6[] = { trials, moments, served, NULL };
+
+/* clang-format off */
+/* Who was told of what, who does not want to be (notices.c), and counters of all that came
+ * (totals.c). */
+static const char notices[] =
+	"CREATE TABLE notices (username " T ", alert " T ", period " N ", channel " T
+	", state " T ", owner " T ", changed_ns " N ", tries " N ", jobs " N
+	", PRIMARY KEY (username, alert, period)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX notices_open ON notices (changed_ns)"
+	" WHERE state IN ('claimed', 'sending', 'failed');"
+	"CREATE TABLE notice_jobs (job " N ", username " T ", alert " T ", period " N
+	", PRIMARY KEY (job, username, alert)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX notice_jobs_of ON notice_jobs (username, alert, period);"
+	"CREATE TABLE notice_off (username " T ", alert " T
+	", PRIMARY KEY (username, alert)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE totals (part " N ", name " T ", a " T ", b " T ", value " N
+	", PRIMARY KEY (part, name, a, b)) STRICT, WITHOUT ROWID;";
+
+/* for dashboards */
+static const char more_views[] =
+	"CREATE VIEW minute_times AS SELECT second AS time, job, layer, kind, ops, bytes,"
+	" ns / 1e9 AS seconds, longest / 1e9 AS longest, ranks FROM series_minute;"
+	"CREATE VIEW day_times AS SELECT day * 86400 AS time, username, name, jobs, broken,"
+	" bytes_read, bytes_written, io_ms / 1000.0 AS io_time, run_ms / 1000.0 AS run_time,"
+	" node_ms / 1000.0 AS node_time, cost_ms / 1000.0 AS cost, high, warn FROM days;";
+/* clang-format on */
+
+/* An hour is the points of a picture by ten seconds. What is here of series is of jobs whose
+ * activity is gone: ranks, the most that a second had; nobody's rank is the slowest. Others are
+ * summed up anew, see store.c. No sum is more than a sum may be. */
+static const char tens[] =
+	"CREATE TABLE series_ten " SERIES ";"
+	"INSERT INTO series_ten SELECT s.job, s.second - s.second % 10, s.layer, s.kind,"
+	" sum(min(s.ops, 400000000000000000)), sum(min(s.bytes, 400000000000000000)),"
+	" sum(min(s.ns, 400000000000000000)), max(s.longest), max(s.ranks), -1,"
+	" max(s.slowest_ns) FROM series s GROUP BY 1, 2, 3, 4;";
+
+static const char *const version7[] = { notices, more_views, tens, NULL };
+
+/* of blocks that lie elsewhere: see far.c; of a store in a file none do */
+static const char elsewhere[] = "CREATE TABLE spans (process " N ", lane " N ", first " N ", n " N
+				", PRIMARY KEY (process, lane, first)) STRICT, WITHOUT ROWID;"
+				"CREATE TABLE placed (process " N ", key " T ", rank " N
+				", PRIMARY KEY (process, key, rank)) STRICT, WITHOUT ROWID;"
+				"CREATE INDEX placed_key ON placed (key);"
+				"CREATE TABLE removals (key " T " PRIMARY KEY, at_ns " N
+				", end_ns " N ") STRICT, WITHOUT ROWID;";
+
+static const char *const version8[] = { elsewhere, NULL };
+
+const char *const *const rama_store_sqlite_schema[] = { version1, version2, version3,
+							version4, version5, version6,
+							version7, version8, NULL };

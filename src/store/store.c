@@ -4,11 +4,14 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/parts.h"
+#include "base/home.h"
+#include "base/without.h"
+#include "store/far.h"
 #include "store/walk.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -112,6 +115,13 @@ static int run_scripts(struct rama_store *s, int from, struct rama_err *e)
 		for (const char *const *part = s->ops->schema[v]; rc == 0 && *part != NULL; part++)
 			rc = s->ops->script(s->db, *part, e);
 	snprintf(text, sizeof(text), "%d", newest(s));
+	/* of what is there already: what the fourth version sums up, by ten seconds the seventh */
+	if (rc == 0 && from > 0 && from < 7)
+		rc = rama_store_series_fill(s, e);
+	if (rc == 0 && from > 0 && from < 4)
+		rc = rama_store_days_fill(s, e);
+	if (rc == 0 && from > 0 && from < 7)
+		rc = rama_store_totals_fill(s, e);
 	if (rc == 0)
 		rc = set_meta(s, "schema", text, e);
 	return rc;
@@ -164,6 +174,41 @@ static int check_schema(struct rama_store *s, struct rama_err *e)
 
 /* ---- open, close ----------------------------------------------------------------------------- */
 
+#if defined(RAMA_WITHOUT_LIBPQ) || defined(RAMA_WITHOUT_SQLITE3)
+static void nothing(void *db)
+{
+	(void)db;
+}
+#endif
+
+#ifdef RAMA_WITHOUT_LIBPQ
+static int no_postgres(void **db, const char *where, unsigned flags, struct rama_err *e)
+{
+	(void)db;
+	(void)where;
+	(void)flags;
+	return rama_err_without(e, "PostgreSQL (libpq)");
+}
+
+const struct rama_store_db_ops rama_store_db_postgres = { .name = "postgresql",
+							  .open = no_postgres,
+							  .close = nothing };
+#endif
+
+#ifdef RAMA_WITHOUT_SQLITE3
+static int no_sqlite(void **db, const char *where, unsigned flags, struct rama_err *e)
+{
+	(void)db;
+	(void)where;
+	(void)flags;
+	return rama_err_without(e, "SQLite (sqlite3); stores can be in PostgreSQL");
+}
+
+const struct rama_store_db_ops rama_store_db_sqlite = { .name = "sqlite",
+							.open = no_sqlite,
+							.close = nothing };
+#endif
+
 static bool is_url(const char *where)
 {
 	return strncmp(where, "postgresql://", 13) == 0 || strncmp(where, "postgres://", 11) == 0;
@@ -187,6 +232,9 @@ int rama_store_open(struct rama_store **to, const char *where, unsigned flags, s
 		rc = rama_store_tables_init(s, e);
 	if (rc == 0)
 		rc = check_schema(s, e);
+	s->near = (struct rama_store_near){ s->ops, s->db, &s->packer };
+	if (rc == 0)
+		rc = rama_store_far_open(s, e);
 	if (rc != 0) {
 		rama_store_close(s);
 		return rc;
@@ -201,6 +249,7 @@ void rama_store_close(struct rama_store *s)
 		return;
 	if (s->open)
 		rama_store_rollback(s);
+	rama_store_far_close(s);
 	if (s->db != NULL)
 		s->ops->close(s->db);
 	rama_store_tables_fini(s);
@@ -221,22 +270,29 @@ const char *rama_store_kind(const struct rama_store *s)
 
 bool rama_store_default(char *to, size_t room)
 {
-	const char *own = getenv("IORAMA_STORE"), *data = getenv("XDG_DATA_HOME"),
-		   *home = getenv("HOME");
+	const char *own = getenv("IORAMA_STORE"), *data = getenv("XDG_DATA_HOME");
+	char home[PATH_MAX];
 	int n;
 
 	if (own != NULL && *own != '\0')
 		n = snprintf(to, room, "%s", own);
 	else if (data != NULL && *data == '/')
 		n = snprintf(to, room, "%s/iorama/store.db", data);
+	else if (rama_home(home, sizeof(home)))
+		n = snprintf(to, room, "%s/.local/share/iorama/store.db", home);
 	else
-		n = snprintf(to, room, "%s/.local/share/iorama/store.db", home != NULL ? home : "");
+		return false;
 	return n >= 0 && (size_t)n < room;
 }
 
 void rama_store_wait(struct rama_store *s, int ms)
 {
 	s->ops->wait(s->db, ms);
+}
+
+void rama_store_limit(struct rama_store *s, int ms)
+{
+	s->ops->limit(s->db, ms);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -248,6 +304,8 @@ int rama_store_begin(struct rama_store *s, struct rama_err *e)
 	if (s->open)
 		return rama_err_set(e, RAMA_EUSAGE, "a batch is open already");
 	rama_store_batch_clear(&s->batch);
+	rama_store_far_forget(s);
+	s->far.passing = false;
 	rc = s->ops->begin(s->db, e);
 	s->open = rc == 0;
 	return rc;
@@ -257,6 +315,9 @@ int rama_store_commit(struct rama_store *s, struct rama_err *e)
 {
 	int rc = rama_store_batch_flush(s, e);
 
+	/* what is told of below has to be there */
+	if (rc == 0)
+		rc = rama_store_far_flush(s, e);
 	if (rc == 0)
 		rc = s->ops->commit(s->db, e);
 	if (rc == 0) {
@@ -270,6 +331,7 @@ void rama_store_rollback(struct rama_store *s)
 {
 	s->ops->rollback(s->db);
 	s->open = false;
+	rama_store_far_forget(s);
 	rama_store_batch_clear(&s->batch);
 	/* numbers that were given in this batch are not there any more */
 	rama_store_names_fini(&s->figures);
@@ -278,7 +340,7 @@ void rama_store_rollback(struct rama_store *s)
 
 bool rama_store_temporary(const struct rama_store *s)
 {
-	return s->ops->temporary(s->db);
+	return s->far.passing || s->ops->temporary(s->db);
 }
 
 /* ---- texts: names of files are bytes, text in a database is UTF-8 ---------------------------- */
@@ -355,7 +417,7 @@ int rama_store_events(struct rama_store *s, const struct rama_store_event_filter
 {
 	struct rama_store_stored_event ev;
 	struct rama_store_event_walk *w = NULL;
-	int rc = rama_store_event_walk_open(&w, s->ops, s->db, f, e);
+	int rc = rama_store_event_walk_open(&w, s->ops, s->db, &s->far.place, f, e);
 
 	while (rc == 0 && (rc = rama_store_event_walk_next(w, &ev, e)) > 0)
 		rc = fn(ctx, &ev, e);

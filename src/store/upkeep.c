@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/grow.h"
-#include "store/parts.h"
+#include "store/far.h"
 
 static int take_number(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -37,8 +37,6 @@ int rama_store_jobs_ended(struct rama_store *s, int64_t before, bool with_events
 	return rama_store_list(s, with_events ? events : all, ARGS(I(before)), l, e);
 }
 
-#define TOGETHER 64 /* jobs in one transaction: others may write in between */
-
 int rama_store_jobs_remove(struct rama_store *s, const int64_t *job, size_t n, bool events,
 			   struct rama_err *e)
 {
@@ -48,7 +46,7 @@ int rama_store_jobs_remove(struct rama_store *s, const int64_t *job, size_t n, b
 		rc = rama_store_begin(s, e);
 		if (rc != 0)
 			return rc;
-		for (size_t k = 0; rc == 0 && i < n && k < TOGETHER; k++, i++)
+		for (size_t k = 0; rc == 0 && i < n && k < RAMA_STORE_TOGETHER; k++, i++)
 			rc = rama_store_job_remove(s, job[i], events, e);
 		if (rc == 0)
 			rc = rama_store_commit(s, e);
@@ -58,14 +56,14 @@ int rama_store_jobs_remove(struct rama_store *s, const int64_t *job, size_t n, b
 	return rc;
 }
 
-static int prune_samples(struct rama_store *s, int64_t before, struct rama_err *e)
+int rama_store_samples_remove(struct rama_store *s, int64_t before, int64_t *n, struct rama_err *e)
 {
 	static const char sql[] = "DELETE FROM sample_values WHERE series IN (SELECT number FROM "
 				  "sample_series) AND t_ns < $1";
 	int rc = rama_store_begin(s, e);
 
 	if (rc == 0)
-		rc = rama_store_do(s, sql, ARGS(I(before)), e);
+		rc = rama_store_count(s, sql, ARGS(I(before)), n, e);
 	if (rc == 0)
 		rc = rama_store_commit(s, e);
 	if (rc != 0)
@@ -77,6 +75,7 @@ int rama_store_prune(struct rama_store *s, int64_t before, bool events_only, int
 		     struct rama_err *e)
 {
 	struct rama_store_list l = { 0 };
+	int64_t samples;
 	int rc = rama_store_reap(s, rama_store_now(s), e);
 
 	if (rc == 0)
@@ -87,7 +86,9 @@ int rama_store_prune(struct rama_store *s, int64_t before, bool events_only, int
 	if (rc == 0)
 		*jobs = (int64_t)l.n;
 	if (rc == 0 && !events_only)
-		rc = prune_samples(s, before, e);
+		rc = rama_store_samples_remove(s, before, &samples, e);
+	if (rc == 0)
+		rc = rama_store_far_sweep(s, e);
 	if (rc == 0)
 		rc = s->ops->shrink(s->db, e);
 	free(l.number);
@@ -237,23 +238,38 @@ static int count_records(struct rama_store *s, int64_t *n, struct rama_err *e)
 	return rc;
 }
 
+/* Elsewhere what came twice may be counted twice. */
+static int count_blocks(struct rama_store *s, struct rama_store_counts *c, struct rama_err *e)
+{
+	struct rama_store_block_counts near = { 0 }, far = { 0 };
+	int rc = rama_store_blocks_sql.count(&s->near, &near, e);
+
+	if (rc >= 0 && s->far.place.ops != NULL)
+		rc = s->far.place.ops->count(s->far.place.h, &far, e);
+	c->blocks = near.blocks + far.blocks;
+	c->events = near.events + far.events;
+	c->bytes = far.bytes;
+	c->elsewhere = far.bytes;
+	return rc;
+}
+
+int64_t rama_store_size(struct rama_store *s)
+{
+	return s->ops->size(s->db);
+}
+
 int rama_store_stats(struct rama_store *s, struct rama_store_counts *c, struct rama_err *e)
 {
 	static const char jobs[] = "SELECT count(*), CAST(sum(events) AS BIGINT), CAST(sum(lost) "
 				   "AS BIGINT), min(start_ns),"
 				   " max(end_ns) FROM jobs WHERE processes > 0 OR logged > 0";
 	static const char *const counts[] = {
-		"SELECT count(*) FROM processes",
-		"SELECT count(*) FROM files",
-		"SELECT count(*) FROM findings",
-		"SELECT count(*) FROM sample_values",
-		"SELECT count(*) FROM blocks",
+		"SELECT count(*) FROM processes", "SELECT count(*) FROM files",
+		"SELECT count(*) FROM findings",  "SELECT count(*) FROM sample_values",
 		"SELECT count(*) FROM logs",
-		"SELECT CAST(sum(n) AS BIGINT) FROM blocks",
 	};
 	int64_t v[5] = { 0 };
-	int64_t *const to[] = { &c->processes, &c->files, &c->findings, &c->samples,
-				&c->blocks,    &c->logs,  &c->events };
+	int64_t *const to[] = { &c->processes, &c->files, &c->findings, &c->samples, &c->logs };
 	int rc;
 
 	*c = (struct rama_store_counts){ 0 };
@@ -262,9 +278,11 @@ int rama_store_stats(struct rama_store *s, struct rama_store_counts *c, struct r
 	for (size_t i = 0; rc >= 0 && i < sizeof(to) / sizeof(to[0]); i++)
 		rc = rama_store_ints(s, counts[i], NULL, 0, to[i], 1, e);
 	if (rc >= 0)
+		rc = count_blocks(s, c, e);
+	if (rc >= 0)
 		rc = count_records(s, &c->records, e);
 	if (rc >= 0)
 		rc = s->ops->version(s->db, &c->schema, e);
-	c->bytes = s->ops->size(s->db);
+	c->bytes += s->ops->size(s->db);
 	return rc < 0 ? rc : 0;
 }

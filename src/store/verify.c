@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "store/parts.h"
+#include "store/handle.h"
 
 struct verify {
 	struct rama_store *s;
@@ -226,7 +226,7 @@ static int check_process(struct verify *v, int64_t process, struct rama_err *e)
 	static const char sql[] = "SELECT job, rank, made, stored, CASE WHEN state IN "
 				  "('running', 'lost') THEN 0 ELSE 1 END, version"
 				  " FROM processes WHERE number = $1";
-	struct rama_store_blocks *bs = malloc(sizeof(*bs));
+	struct rama_store_blocks *bs = rama_store_blocks_new(v->s, process);
 	struct lane l = { .lane = -1 };
 	int64_t p[SEEN] = { 0 };
 	int rc = bs != NULL ? rama_store_ints(v->s, sql, ARGS(I(process)), p, SEEN, e)
@@ -240,7 +240,6 @@ static int check_process(struct verify *v, int64_t process, struct rama_err *e)
 	rama_map_fini(&v->sum);
 	v->sum = (struct rama_map){ 0 };
 	if (rc == 1) {
-		rama_store_blocks_init(bs, v->s, process);
 		rc = check_blocks(v, bs, &l, e);
 		if (rc == 0 && v->stored != p[STORED])
 			tell(v, "rank %lld: %lld events, its row says %lld", (long long)v->rank,
@@ -250,7 +249,7 @@ static int check_process(struct verify *v, int64_t process, struct rama_err *e)
 		if (rc == 0)
 			rc = check_sums(v, e);
 	}
-	free(bs);
+	rama_store_blocks_free(bs);
 	return rc < 0 ? rc : 0;
 }
 
@@ -320,34 +319,62 @@ static int take_key(void *ctx, const struct rama_store_row *row, struct rama_err
 	return 1;
 }
 
-/* rows of jobs and processes that are not there */
+/* what should not be there: rows of jobs and processes that are gone, sums that are others */
+static const struct {
+	const char *what, *sql;
+} strays[] = {
+	{ "processes of no job",
+	  "SELECT count(*) FROM processes WHERE job NOT IN (SELECT number FROM jobs)" },
+	{ "blocks of no process", "SELECT count(*) FROM blocks WHERE process NOT IN "
+				  "(SELECT number FROM processes)" },
+	{ "spans of events of no process", "SELECT count(*) FROM spans WHERE process NOT IN "
+					   "(SELECT number FROM processes)" },
+	{ "sums per second of no process", "SELECT count(*) FROM rollups WHERE process NOT "
+					   "IN (SELECT number FROM processes)" },
+	{ "rows of activity of no process", "SELECT count(*) FROM activity WHERE process "
+					    "NOT IN (SELECT number FROM processes)" },
+	{ "counters of no process", "SELECT count(*) FROM counted WHERE process NOT IN "
+				    "(SELECT number FROM processes)" },
+	{ "counters whose gains are others",
+	  "SELECT count(*) FROM counted c JOIN jobs j ON j.number = c.job JOIN (SELECT "
+	  "process,"
+	  " layer, sum(bytes_read + bytes_written + reads + writes) AS all_of FROM activity"
+	  " GROUP BY process, layer) a ON a.process = c.process AND a.layer = c.layer WHERE"
+	  " j.pruned = 0 AND c.bytes_read + c.bytes_written + c.reads + c.writes <> "
+	  "a.all_of" },
+	{ "sums of jobs by time that are others",
+	  "SELECT count(*) FROM (SELECT job, layer, sum(ops) AS ops, sum(bytes) AS bytes "
+	  "FROM"
+	  " series GROUP BY job, layer) t JOIN jobs j ON j.number = t.job JOIN (SELECT job,"
+	  " layer, sum(reads + writes + metas) AS ops, sum(bytes_read + bytes_written) AS"
+	  " bytes FROM activity GROUP BY job, layer) a ON a.job = t.job AND a.layer = "
+	  "t.layer"
+	  " WHERE j.pruned = 0 AND (t.ops <> a.ops OR t.bytes <> a.bytes)" },
+	{ "sums of jobs by ten seconds, minute or hour that are others",
+	  "SELECT count(*) FROM (SELECT job, sum(ops) AS ops FROM series GROUP BY job) s "
+	  "JOIN"
+	  " (SELECT job, sum(ops) AS ops FROM series_minute GROUP BY job) m ON m.job = "
+	  "s.job"
+	  " JOIN (SELECT job, sum(ops) AS ops FROM series_hour GROUP BY job) h ON h.job ="
+	  " s.job JOIN (SELECT job, sum(ops) AS ops FROM series_ten GROUP BY job) t ON"
+	  " t.job = s.job WHERE s.ops <> m.ops OR s.ops <> h.ops OR s.ops <> t.ops" },
+	{ "days whose jobs are others",
+	  "SELECT count(*) FROM days d LEFT JOIN (SELECT day, username, name, count(*) AS "
+	  "jobs,"
+	  " sum(run_ms) AS run_ms FROM day_jobs GROUP BY day, username, name) j ON j.day ="
+	  " d.day AND j.username = d.username AND j.name = d.name WHERE j.jobs IS NULL OR"
+	  " j.jobs <> d.jobs OR j.run_ms <> d.run_ms" },
+	{ "jobs that have ended and count for no day",
+	  "SELECT count(*) FROM jobs WHERE state <> 'running' AND end_ns >= 0 AND number "
+	  "NOT IN"
+	  " (SELECT job FROM day_jobs)" },
+	{ "files of no job",
+	  "SELECT count(*) FROM files WHERE job NOT IN (SELECT number FROM jobs)" },
+	{ "logs of no job",
+	  "SELECT count(*) FROM logs WHERE job NOT IN (SELECT number FROM jobs)" },
+};
 static int check_strays(struct verify *v, struct rama_err *e)
 {
-	static const struct {
-		const char *what, *sql;
-	} strays[] = {
-		{ "processes of no job",
-		  "SELECT count(*) FROM processes WHERE job NOT IN (SELECT number FROM jobs)" },
-		{ "blocks of no process", "SELECT count(*) FROM blocks WHERE process NOT IN "
-					  "(SELECT number FROM processes)" },
-		{ "sums per second of no process", "SELECT count(*) FROM rollups WHERE process NOT "
-						   "IN (SELECT number FROM processes)" },
-		{ "rows of activity of no process", "SELECT count(*) FROM activity WHERE process "
-						    "NOT IN (SELECT number FROM processes)" },
-		{ "counters of no process", "SELECT count(*) FROM counted WHERE process NOT IN "
-					    "(SELECT number FROM processes)" },
-		{ "counters whose gains are others",
-		  "SELECT count(*) FROM counted c JOIN jobs j ON j.number = c.job JOIN (SELECT "
-		  "process,"
-		  " layer, sum(bytes_read + bytes_written + reads + writes) AS all_of FROM activity"
-		  " GROUP BY process, layer) a ON a.process = c.process AND a.layer = c.layer WHERE"
-		  " j.pruned = 0 AND c.bytes_read + c.bytes_written + c.reads + c.writes <> "
-		  "a.all_of" },
-		{ "files of no job",
-		  "SELECT count(*) FROM files WHERE job NOT IN (SELECT number FROM jobs)" },
-		{ "logs of no job",
-		  "SELECT count(*) FROM logs WHERE job NOT IN (SELECT number FROM jobs)" },
-	};
 	int rc = 0;
 
 	snprintf(v->key, sizeof(v->key), "(none)");
@@ -382,12 +409,17 @@ int64_t rama_store_verify(struct rama_store *s, void (*flaw)(void *ctx, const ch
 			  void *ctx, struct rama_err *e)
 {
 	struct verify v = { .s = s, .flaw = flaw, .ctx = ctx };
-	int64_t damage = s->ops->check != NULL ? s->ops->check(s->db, flaw, ctx, e) : 0;
-	int rc = damage < 0 ? (int)damage : s->ops->begin(s->db, e); /* all as of one moment */
+	int64_t damage = rama_store_blocks_sql.check(&s->near, flaw, ctx, e), more = 0;
+	int rc;
 
+	if (damage >= 0 && s->far.place.ops != NULL)
+		more = s->far.place.ops->check(s->far.place.h, flaw, ctx, e);
+	rc = damage < 0 ? (int)damage : more < 0 ? (int)more : 0;
+	if (rc == 0)
+		rc = s->ops->begin(s->db, e); /* all as of one moment */
 	if (rc < 0)
 		return rc;
-	v.flaws = damage;
+	v.flaws = damage + more;
 	rc = check_jobs(&v, e);
 	if (rc == 0)
 		rc = check_strays(&v, e);

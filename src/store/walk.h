@@ -5,13 +5,15 @@
 #ifndef RAMA_STORE_WALK_H
 #define RAMA_STORE_WALK_H
 
-#include "store/db.h"
+#include "store/blocks.h"
 
 struct rama_store_event_walk;
 
-/* The database must outlive it. `layer` and `op` of the filter are copied. */
+/* The database must outlive it. far: where blocks lie besides, or NULL. `layer` and `op` of the
+ * filter are copied. */
 int rama_store_event_walk_open(struct rama_store_event_walk **w,
 			       const struct rama_store_db_ops *ops, void *db,
+			       const struct rama_store_place *far,
 			       const struct rama_store_event_filter *f, struct rama_err *e);
 /* 1: *ev is the next one, valid until the next call; 0: no more; negative: error */
 int rama_store_event_walk_next(struct rama_store_event_walk *w, struct rama_store_stored_event *ev,

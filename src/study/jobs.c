@@ -250,10 +250,26 @@ static const struct rama_grid_column loss_columns[] = {
 	{ .key = "events", .header = "events", .unit = "count" },
 	{ .key = "messages", .header = "messages", .unit = "count" },
 };
+static const struct rama_grid_column trial_columns[] = {
+	{ .key = "change", .header = "changed", .wide = true },
+	{ .key = "rule", .header = "rule" },
+	{ .key = "cost", .header = "said to cost", .unit = "s" },
+	{ .key = "gain", .header = "gain", .unit = "s" },
+	{ .key = "before", .header = "as it was", .unit = "s" },
+	{ .key = "after", .header = "changed", .unit = "s" },
+	{ .key = "verdict", .header = "verdict" },
+	{ .key = "low", .header = "ratio from", .unit = "ratio", .drop = 2 },
+	{ .key = "high", .header = "to", .unit = "ratio", .drop = 2 },
+	{ .key = "rounds", .header = "rounds", .unit = "count", .drop = 3 },
+	{ .key = "ranks", .header = "ranks", .unit = "count", .drop = 4 },
+	{ .key = "host", .header = "host", .drop = 6 },
+	{ .key = "when", .header = "when", .drop = 5 },
+};
 #define COLUMNS(x) x, sizeof(x) / sizeof(*(x))
 
 static const struct part parts[] = {
 	{ "findings", "Findings", RAMA_QUERY_JOB_FINDINGS, COLUMNS(finding_columns), 0 },
+	{ "trials", "Tried again with a change", RAMA_QUERY_JOB_TRIALS, COLUMNS(trial_columns), 0 },
 	{ "activity", "What it did, by its counters", RAMA_QUERY_JOB_ACTIVITY,
 	  COLUMNS(activity_columns), 0 },
 	{ "events", "Its events", RAMA_QUERY_JOB_EVENTS, COLUMNS(layer_columns), 0 },
@@ -276,7 +292,8 @@ struct detail {
 
 static const char *unit_of(const struct rama_grid_column *c)
 {
-	bool when = strcmp(c->key, "start") == 0 || strcmp(c->key, "end") == 0;
+	bool when = strcmp(c->key, "start") == 0 || strcmp(c->key, "end") == 0 ||
+		    strcmp(c->key, "when") == 0;
 
 	return when ? "when" : c->unit != NULL ? c->unit : "text";
 }

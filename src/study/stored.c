@@ -94,14 +94,44 @@ int rama_study_stored_get(struct rama_store *s, int64_t job, const char *dir,
 	return nothing(&k, job, e);
 }
 
-int rama_study_stored_find(struct rama_store *s, const char *word, const char *dir,
-			   struct rama_study_stored *to, struct rama_err *e)
+int rama_study_stored_set_find(struct rama_store *s, const char *word, const char *dir,
+			       struct rama_study_stored_set *to, struct rama_err *e)
 {
-	int64_t job;
-	int rc = rama_store_find_job(s, word, &job, e);
+	struct rama_err one = { 0 };
+	int64_t *jobs;
+	size_t n;
+	int rc = rama_query_job_find(s, word, false, &jobs, &n, e);
 
-	*to = (struct rama_study_stored){ .job = -1 };
-	return rc != 0 ? rc : rama_study_stored_get(s, job, dir, to, e);
+	*to = (struct rama_study_stored_set){ .job = -1 };
+	if (rc != 0)
+		return rc;
+	to->job = jobs[0];
+	to->it = calloc(n, sizeof(*to->it));
+	to->from = calloc(n, sizeof(*to->from));
+	if (to->it == NULL || to->from == NULL)
+		rc = rama_err_no_memory(e);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		rc = rama_study_stored_get(s, jobs[i], dir, &to->it[to->n], &one);
+		if (rc == 0) {
+			to->from[to->n] = rama_study_stored_source(&to->it[to->n]);
+			to->n++;
+		} else if (rc == RAMA_EMISSING && (to->n > 0 || i + 1 < n)) {
+			rc = 0;
+		} else {
+			*e = one;
+		}
+	}
+	free(jobs);
+	return rc;
+}
+
+void rama_study_stored_set_fini(struct rama_study_stored_set *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		rama_study_stored_fini(&x->it[i]);
+	free(x->it);
+	free(x->from);
+	*x = (struct rama_study_stored_set){ .job = -1 };
 }
 
 void rama_study_stored_fini(struct rama_study_stored *x)
@@ -113,6 +143,69 @@ void rama_study_stored_fini(struct rama_study_stored *x)
 struct rama_study_source rama_study_stored_source(const struct rama_study_stored *x)
 {
 	return (struct rama_study_source){ .path = x->path, .bytes = x->bytes, .len = x->len };
+}
+
+struct beside {
+	int64_t *jobs;
+	size_t n, room;
+};
+
+static int add_beside(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	struct beside *b = ctx;
+
+	if (!RAMA_GROW(b->jobs, b->room, b->n + 1))
+		return rama_err_no_memory(e);
+	b->jobs[b->n++] = row->cell[0].i;
+	return 0;
+}
+
+int rama_study_stored_beside(struct rama_store *s, int64_t job, int64_t **jobs, size_t *n,
+			     struct rama_err *e)
+{
+	struct beside b = { 0 };
+	int rc = rama_query_logs_beside(s, job, add_beside, &b, e);
+
+	*jobs = b.jobs;
+	*n = b.n;
+	return rc;
+}
+
+struct served {
+	struct rama_study_stored *it;
+	size_t n, room;
+};
+
+static int add_served(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	struct served *v = ctx;
+	const struct rama_store_cell *body = &row->cell[1];
+	struct rama_study_stored *to;
+
+	if (body->type != RAMA_STORE_CELL_BYTES)
+		return 0;
+	if (!RAMA_GROW(v->it, v->room, v->n + 1))
+		return rama_err_no_memory(e);
+	to = &v->it[v->n];
+	*to = (struct rama_study_stored){ .job = row->cell[0].i, .len = body->len };
+	snprintf(to->path, sizeof(to->path), "job %" PRId64 ", of a server", to->job);
+	to->bytes = malloc(body->len + 1);
+	if (to->bytes == NULL)
+		return rama_err_no_memory(e);
+	memcpy(to->bytes, body->text, body->len);
+	v->n++;
+	return 0;
+}
+
+int rama_study_stored_served(struct rama_store *s, int64_t job, struct rama_study_stored **it,
+			     size_t *n, struct rama_err *e)
+{
+	struct served v = { 0 };
+	int rc = rama_query_served(s, job, add_served, &v, e);
+
+	*it = v.it;
+	*n = v.n;
+	return rc;
 }
 
 /* ---- all jobs -------------------------------------------------------------------------------- */

@@ -19,15 +19,33 @@ struct rama_study_stored {
 	size_t len;
 };
 
-/* word: as rama_store_find_job() takes it. dir: where segments are, "" for the usual places
- * (IORAMA_DIR). RAMA_EMISSING: no such job, or (job >= 0 then) nothing that a report can be made
- * of; the line says what there is. */
-int rama_study_stored_find(struct rama_store *s, const char *word, const char *dir,
-			   struct rama_study_stored *to, struct rama_err *e);
+/* dir: where segments are, "" for the usual places (IORAMA_DIR). RAMA_EMISSING: no such job, or
+ * (job >= 0 then) nothing that a report can be made of; the line says what there is. */
 int rama_study_stored_get(struct rama_store *s, int64_t job, const char *dir,
 			  struct rama_study_stored *to, struct rama_err *e);
+/* All that a word names (query/job.h): one job, or the steps of one of a batch system, which are
+ * the sources of one report. Errors as above; steps without a log are left out if others have
+ * one. */
+struct rama_study_stored_set {
+	int64_t job; /* the first */
+	struct rama_study_stored *it;
+	struct rama_study_source *from;
+	size_t n;
+};
+int rama_study_stored_set_find(struct rama_store *s, const char *word, const char *dir,
+			       struct rama_study_stored_set *to, struct rama_err *e);
+void rama_study_stored_set_fini(struct rama_study_stored_set *x);
 void rama_study_stored_fini(struct rama_study_stored *x);
 struct rama_study_source rama_study_stored_source(const struct rama_study_stored *x);
+
+/* Jobs whose logs may be of daemons and servers that worked for this one: *jobs, to be freed. */
+int rama_study_stored_beside(struct rama_store *s, int64_t job, int64_t **jobs, size_t *n,
+			     struct rama_err *e);
+
+/* What daemons and servers of others did for the user of this job about that time: *it, to be
+ * freed, and each by rama_study_stored_fini(). */
+int rama_study_stored_served(struct rama_store *s, int64_t job, struct rama_study_stored **it,
+			     size_t *n, struct rama_err *e);
 
 /* The logs of all jobs, in the order of their paths; *jobs: whose each is, to be freed. */
 int rama_study_stored_logs(struct rama_store *s, struct rama_study_paths *paths, int64_t **jobs,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/study.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "study/lines.h"
 
 void rama_study_problem(const struct rama_study_told *t, const char *path, const char *line)
 {
@@ -164,6 +166,19 @@ bool rama_study_knows(const char *word, size_t len)
 	return false;
 }
 
+void rama_study_hint(const char *word, size_t len, char to[RAMA_NEAREST_HINT])
+{
+	char text[64];
+	struct rama_nearest near = { .word = text };
+
+	snprintf(text, sizeof(text), "%.*s", (int)len, word);
+	for (unsigned i = 0; i < rama_diag_n_rules; i++) {
+		rama_nearest_offer(&near, rama_diag_rules[i].id);
+		rama_nearest_offer(&near, rama_diag_rules[i].topic);
+	}
+	rama_nearest_hint(&near, to);
+}
+
 static bool wanted(const struct rama_diag_rule *rule, const char *only)
 {
 	for (size_t n; *only != '\0'; only += n + (only[n] == ',')) {
@@ -207,8 +222,15 @@ static int keep_wanted(struct rama_diag *d, const char *only)
 
 static int conclude(struct rama_study *s, const struct rama_study_options *opt, struct rama_err *e)
 {
-	int rc = rama_job_view_finish(&s->view, e);
+	struct rama_study_lines *lines =
+		s->view.n_sites > 0 && !opt->no_lines ? rama_study_lines_create() : NULL;
+	int rc;
 
+	s->view.opt.line = lines != NULL ? rama_study_lines_find : NULL;
+	s->view.opt.line_ctx = lines;
+	rc = rama_job_view_finish(&s->view, e);
+	rama_study_lines_destroy(lines);
+	s->view.opt.line = NULL;
 	if (rc == 0)
 		rc = rama_diag_make(&s->diagnosis, &s->view, opt->profile, e);
 	s->diagnosed = rc == 0;
@@ -227,6 +249,9 @@ int rama_study_open(struct rama_study *s, const struct rama_study_source *source
 {
 	struct rama_job_view_options view = { .trace = !opt->no_trace,
 					      .detail = opt->detail,
+					      .from = opt->from,
+					      .to = opt->to,
+					      .every = opt->every,
 					      .progress = opt->told.progress != NULL ? show_progress
 										     : NULL };
 	struct source *x = calloc(n + 1, sizeof(*x));

@@ -4,13 +4,17 @@
 #ifndef RAMA_STUDY_STUDY_H
 #define RAMA_STUDY_STUDY_H
 
+#include "base/nearest.h"
 #include "report/report.h"
 #include "study/told.h"
 
 struct rama_study_options {
 	const struct rama_diag_profile *profile;
 	bool no_trace;	  /* counters only */
+	bool no_lines;	  /* no programs that a log names are opened to find lines of source */
 	bool detail;	  /* keep single operations, for pages and JSON */
+	double from, to;  /* of that time only; 0 0: of all */
+	bool every;	  /* keep all operations of the trace, for exports */
 	const char *only; /* findings of these rules or topics, with commas; NULL: all */
 	struct rama_study_told told;
 };
@@ -47,5 +51,7 @@ long rama_study_utc_offset(const struct rama_study *s);
 
 /* Is the word (a rule or a topic) known? */
 bool rama_study_knows(const char *word, size_t len);
+/* the rule or topic that may have been meant, in words for the end of a message */
+void rama_study_hint(const char *word, size_t len, char to[RAMA_NEAREST_HINT]);
 
 #endif

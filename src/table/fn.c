@@ -3,6 +3,7 @@
 #include "table/fn.h"
 
 #define FN(name, ...) [RAMA_TAB_FN_##name] = { #name, TABLE },
+#define HOOK(symbol, name, ...) [RAMA_TAB_FN_##symbol] = { name, "hooks" },
 #include "table/fn_words.h"
 
 const struct rama_tab_fn_info rama_tab_fn_info[RAMA_TAB_FNS] = {

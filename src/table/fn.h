@@ -14,6 +14,7 @@ enum rama_tab_opkind {
 };
 
 #define FN(name, ...) RAMA_TAB_FN_##name,
+#define HOOK(symbol, ...) RAMA_TAB_FN_##symbol,
 #include "table/fn_words.h"
 enum rama_tab_fn {
 	RAMA_TAB_FN_NONE,
@@ -21,10 +22,11 @@ enum rama_tab_fn {
 	RAMA_TAB_FNS
 };
 #include "table/fn_words_end.h"
+#undef HOOK
 
 struct rama_tab_fn_info {
 	const char *name;
-	const char *table; /* posix, stdio, libaio, process, mpi, hdf5, pnetcdf, kind */
+	const char *table; /* posix, stdio, libaio, uring, wait, process, mpi, hdf5, ... */
 };
 extern const struct rama_tab_fn_info rama_tab_fn_info[RAMA_TAB_FNS];
 

@@ -14,6 +14,8 @@
 #define FN_MPI FN
 #define FN_MPI4 FN
 #define FN_MPIP FN
+#define FN_MPIE FN
+#define FN_MPIW FN
 #define FN_MPIH FN
 #define FN_MPI0(name) FN(name, )
 #define FN_NC FN

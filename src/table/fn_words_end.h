@@ -13,6 +13,8 @@
 #undef FN_MPI
 #undef FN_MPI4
 #undef FN_MPIP
+#undef FN_MPIE
+#undef FN_MPIW
 #undef FN_MPIH
 #undef FN_MPI0
 #undef FN_NC

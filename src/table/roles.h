@@ -27,7 +27,7 @@
 #define RAMA_TAB_IN_TYPE(v) .type = (v),
 #define RAMA_TAB_IN_COUNT(v) .count = (v),
 #define RAMA_TAB_IN_STATUS(v)
-#define RAMA_TAB_IN_REQUEST(v)
+#define RAMA_TAB_IN_REQUEST(v) .request = (v),
 /* PnetCDF: fields of struct rama_cap_nc_call (capture/pnetcdf.h) */
 #define RAMA_TAB_IN_NCID(v) .ncid = (v),
 #define RAMA_TAB_IN_VARID(v) .varid = (v),

@@ -58,6 +58,7 @@ TRACED(dxt_mpiio, 3)
 #define OFFSETS RAMA_TAB_OFFSETS
 #define TRACE RAMA_TAB_TRACE
 #define PLAIN RAMA_TAB_PLAIN
+#define LISTS RAMA_TAB_LISTS
 #define HEADER_none NULL
 #define HEADER_apxc_header &schema_apxc_header
 #define HEADER_apmpi_header &schema_apmpi_header

@@ -103,7 +103,8 @@ enum {
 	RAMA_TAB_CLAMP = 2,
 	RAMA_TAB_OFFSETS = 4,
 	RAMA_TAB_TRACE = 8,
-	RAMA_TAB_PLAIN = 16
+	RAMA_TAB_PLAIN = 16,
+	RAMA_TAB_LISTS = 32
 };
 
 struct rama_tab_module {

@@ -146,19 +146,23 @@ static void put_names(struct writer *w, const struct rama_wire_msg_names *m)
 	}
 }
 
+static void put_figures(struct writer *w, const struct rama_wire_msg_gain *g)
+{
+	put_i64(w, g->reads);
+	put_i64(w, g->writes);
+	put_i64(w, g->metas);
+	put_i64(w, g->bytes_read);
+	put_i64(w, g->bytes_written);
+	put_i64(w, g->read_ns);
+	put_i64(w, g->write_ns);
+	put_i64(w, g->meta_ns);
+}
+
 static void put_gains(struct writer *w, const struct rama_wire_msg_gain *gain, uint32_t count)
 {
 	for (uint32_t i = 0, n = put_count(w, count, RAMA_WIRE_MSG_GAINS); i < n; i++) {
-		const struct rama_wire_msg_gain *g = &gain[i];
-		put_text(w, g->layer, sizeof(g->layer) - 1);
-		put_i64(w, g->reads);
-		put_i64(w, g->writes);
-		put_i64(w, g->metas);
-		put_i64(w, g->bytes_read);
-		put_i64(w, g->bytes_written);
-		put_i64(w, g->read_ns);
-		put_i64(w, g->write_ns);
-		put_i64(w, g->meta_ns);
+		put_text(w, gain[i].layer, sizeof(gain[i].layer) - 1);
+		put_figures(w, &gain[i]);
 	}
 }
 
@@ -186,6 +190,7 @@ static void put_counters(struct writer *w, const struct rama_wire_msg_counters *
 	put_i64(w, m->since);
 	put_gains(w, m->total, m->n);
 }
+
 static void put_sample(struct writer *w, const struct rama_wire_msg_sample *m)
 {
 	put_text(w, m->host, RAMA_WIRE_MSG_WORD);
@@ -214,6 +219,87 @@ static void put_loss(struct writer *w, const struct rama_wire_msg_loss *m)
 	put_text(w, m->why, RAMA_WIRE_MSG_WORD);
 	put_u64(w, m->events);
 	put_u64(w, m->messages);
+}
+
+static void put_focus_one(struct writer *w, const struct rama_wire_msg_focus_one *o)
+{
+	if (o->pid < 0 || o->rank < -1)
+		refuse(w, "its process is not possible");
+	put_u64(w, o->id);
+	put_u64(w, o->ns);
+	put_i64(w, o->pid);
+	put_i64(w, o->rank);
+}
+
+static void put_focus(struct writer *w, const struct rama_wire_msg_focus *m)
+{
+	put_text(w, m->agent, RAMA_WIRE_MSG_WORD);
+	put_text(w, m->host, RAMA_WIRE_MSG_WORD);
+	for (uint32_t i = 0, n = put_count(w, m->n, RAMA_WIRE_MSG_GROUPS); i < n; i++) {
+		const struct rama_wire_msg_focus_group *g = &m->group[i];
+
+		put_job(w, g->job, false);
+		put_u64(w, g->processes);
+		put_u64(w, g->left_out);
+		put_focus_one(w, &g->slow);
+		put_focus_one(w, &g->chosen);
+		put_u64(w, g->decides);
+		if (!g->decides)
+			continue;
+		put_focus_one(w, &g->at);
+		put_text(w, g->host, RAMA_WIRE_MSG_WORD);
+		put_u64(w, g->all);
+		put_u64(w, g->all_left);
+		put_u64(w, g->switches);
+	}
+}
+
+static void put_at(struct writer *w, const struct rama_wire_msg_at *a)
+{
+	if (a->rank < -1 || a->wait >= RAMA_WIRE_CLASSES || a->share > 1000000)
+		refuse(w, "its rank, wait or share is not possible");
+	put_bytes(w, a->segment.b, sizeof(a->segment.b));
+	put_i64(w, a->rank);
+	put_i64(w, a->pid);
+	put_u64(w, a->threads);
+	put_u64(w, a->files);
+	put_u64(w, a->wait);
+	put_u64(w, a->share);
+	put_i64(w, a->longest);
+	put_figures(w, &a->gain);
+	put_u64(w, a->calls);
+	for (uint32_t i = 0, n = put_count(w, a->n, RAMA_WIRE_MSG_CALLS); i < n; i++) {
+		const struct rama_wire_msg_call *c = &a->call[i];
+
+		if (c->class == 0 || c->class >= RAMA_WIRE_CLASSES)
+			refuse(w, "a call of no class");
+		put_text(w, c->fn, RAMA_WIRE_MSG_WORD);
+		put_u64(w, c->class);
+		put_u64(w, c->tid);
+		put_i64(w, c->since);
+		put_text(w, c->file, RAMA_WIRE_MSG_TEXT);
+	}
+}
+
+static void put_moment(struct writer *w, const struct rama_wire_msg_moment *m)
+{
+	if (m->width < 0)
+		refuse(w, "its width is not possible");
+	put_text(w, m->host, RAMA_WIRE_MSG_WORD);
+	put_job(w, m->job, false);
+	put_i64(w, m->t);
+	put_i64(w, m->width);
+	put_u64(w, m->processes);
+	for (uint32_t i = 0, n = put_count(w, m->n, RAMA_WIRE_MSG_ATS); i < n; i++)
+		put_at(w, &m->at[i]);
+	for (uint32_t i = 0, n = put_count(w, m->n_files, RAMA_WIRE_MSG_MOVED); i < n; i++) {
+		put_u64(w, m->file[i].record);
+		put_u64(w, m->file[i].processes);
+		put_text(w, m->file[i].name, RAMA_WIRE_MSG_TEXT);
+		put_i64(w, m->file[i].longest);
+		put_figures(w, &m->file[i].gain);
+		put_figures(w, &m->file[i].total);
+	}
 }
 
 static void put_kind(struct writer *w, const struct rama_wire_message *m)
@@ -246,6 +332,12 @@ static void put_kind(struct writer *w, const struct rama_wire_message *m)
 	case RAMA_WIRE_MSG_COUNTERS:
 		put_counters(w, &m->counters);
 		break;
+	case RAMA_WIRE_MSG_FOCUS:
+		put_focus(w, &m->focus);
+		break;
+	case RAMA_WIRE_MSG_MOMENT:
+		put_moment(w, &m->moment);
+		break;
 	default:
 		refuse(w, "there is no such kind");
 	}
@@ -271,7 +363,7 @@ int rama_wire_message_encode(const struct rama_wire_message *m, struct rama_wire
 	}
 	head = to->b + begin;
 	rama_wire_store_le(head, RAMA_WIRE_MESSAGE_MAGIC, 4);
-	head[RAMA_WIRE_MSG_AT_VERSION] = RAMA_WIRE_MESSAGE_VERSION;
+	head[RAMA_WIRE_MSG_AT_VERSION] = rama_wire_message_version(m->kind);
 	head[RAMA_WIRE_MSG_AT_KIND] = (unsigned char)m->kind;
 	rama_wire_store_le(head + RAMA_WIRE_MSG_AT_ZERO, 0, 2);
 	rama_wire_store_le(head + RAMA_WIRE_MSG_AT_SUM,
@@ -296,6 +388,7 @@ const char *rama_wire_message_name(enum rama_wire_message_kind kind)
 		[RAMA_WIRE_MSG_BLOCK] = "block",     [RAMA_WIRE_MSG_ACTIVITY] = "activity",
 		[RAMA_WIRE_MSG_SAMPLE] = "sample",   [RAMA_WIRE_MSG_LOG] = "log",
 		[RAMA_WIRE_MSG_LOSS] = "loss",	     [RAMA_WIRE_MSG_COUNTERS] = "counters",
+		[RAMA_WIRE_MSG_FOCUS] = "focus",     [RAMA_WIRE_MSG_MOMENT] = "moment",
 	};
 
 	return kind > 0 && kind < RAMA_WIRE_MSG_KINDS ? names[kind] : "?";
@@ -316,6 +409,8 @@ static const char *job_of(const struct rama_wire_message *m)
 		return m->loss.job;
 	case RAMA_WIRE_MSG_COUNTERS:
 		return m->counters.job;
+	case RAMA_WIRE_MSG_MOMENT:
+		return m->moment.job;
 	default:
 		return "";
 	}

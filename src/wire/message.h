@@ -22,6 +22,8 @@ enum rama_wire_message_kind {
 	RAMA_WIRE_MSG_LOG,	   /* the log of a job, whole */
 	RAMA_WIRE_MSG_LOSS,	   /* what an agent had to drop */
 	RAMA_WIRE_MSG_COUNTERS,	   /* what the counters of a process stand at */
+	RAMA_WIRE_MSG_FOCUS,	   /* between agents: who is slowest; no store takes it */
+	RAMA_WIRE_MSG_MOMENT,	   /* what processes of a job are at on one node */
 	RAMA_WIRE_MSG_KINDS
 };
 
@@ -114,6 +116,72 @@ struct rama_wire_msg_loss {
 	uint64_t events, messages;
 };
 
+/* What one agent tells the others once a second, where they choose together who makes events
+ * (agent/focus.h). It goes to no store and is not kept. */
+struct rama_wire_msg_focus_one {
+	uint64_t id; /* 0: there is none */
+	uint64_t ns; /* mean of a call; 0: not known */
+	int64_t pid, rank;
+};
+struct rama_wire_msg_focus_group {
+	const char *job;		     /* key, or "servers", "daemons" */
+	uint64_t processes, left_out;	     /* of this agent */
+	struct rama_wire_msg_focus_one slow, /* the slowest that it has */
+		chosen;			     /* that makes events, if it is one of its own */
+	bool decides;			     /* then the rest says what is decided, else it is 0 */
+	struct rama_wire_msg_focus_one at;
+	const char *host;	/* of `at` */
+	uint64_t all, all_left; /* processes, and calls that made no event, of all agents */
+	uint64_t switches;
+};
+struct rama_wire_msg_focus {
+	const char *agent, *host;
+	uint32_t n;
+	struct rama_wire_msg_focus_group *group;
+};
+
+/* What processes of a job are at on one node, at one moment: those that did anything since the
+ * moment before or are in a call, and the files that move. Of each node the newest is kept. */
+enum rama_wire_class {
+	RAMA_WIRE_CLASS_READ = 1,
+	RAMA_WIRE_CLASS_WRITE,
+	RAMA_WIRE_CLASS_META,
+	RAMA_WIRE_CLASSES
+};
+struct rama_wire_msg_call { /* that is at work */
+	const char *fn;	    /* "pwrite64" */
+	uint32_t class;	    /* enum rama_wire_class */
+	uint64_t tid;
+	int64_t since;	  /* ns before t */
+	const char *file; /* may be cut at its front; "": not known */
+};
+struct rama_wire_msg_at {
+	struct rama_wire_segment_key segment;
+	int64_t rank, pid;
+	uint64_t threads, files;
+	uint32_t wait;	 /* enum rama_wire_class: what took most of the time; 0: it computes */
+	uint64_t share;	 /* millionths of a thread's time that went into files, at most 1000000 */
+	int64_t longest; /* ns: of its reads and writes so far */
+	struct rama_wire_msg_gain gain; /* of the layers next to the system; its layer is "" */
+	uint64_t calls;			/* at work */
+	uint32_t n;
+	struct rama_wire_msg_call *call; /* the longest of them */
+};
+struct rama_wire_msg_moved { /* a file */
+	uint64_t record, processes;
+	const char *name;
+	int64_t longest;
+	struct rama_wire_msg_gain gain, total; /* their layers are "" */
+};
+struct rama_wire_msg_moment {
+	const char *host, *job;
+	int64_t t, width;   /* ns: since the moment before */
+	uint64_t processes; /* of the job that run there; those that are not told of compute */
+	uint32_t n, n_files;
+	struct rama_wire_msg_at *at;	  /* those that are longest in a call first */
+	struct rama_wire_msg_moved *file; /* those that move most first */
+};
+
 struct rama_wire_message {
 	enum rama_wire_message_kind kind;
 	union {
@@ -128,6 +196,8 @@ struct rama_wire_message {
 		struct rama_wire_msg_log log;
 		struct rama_wire_msg_loss loss;
 		struct rama_wire_msg_counters counters;
+		struct rama_wire_msg_focus focus;
+		struct rama_wire_msg_moment moment;
 	};
 };
 
@@ -137,6 +207,10 @@ struct rama_wire_message {
 #define RAMA_WIRE_MSG_NAMES_MOST 65536	   /* parts of one message: names, ... */
 #define RAMA_WIRE_MSG_GAINS 64
 #define RAMA_WIRE_MSG_FIGURES 65536
+#define RAMA_WIRE_MSG_GROUPS 4096
+#define RAMA_WIRE_MSG_ATS 1024 /* of a moment: processes, calls of one of them, files */
+#define RAMA_WIRE_MSG_CALLS 8
+#define RAMA_WIRE_MSG_MOVED 64
 
 /* Bytes of a message, appended to *buf, which grows (realloc). 0 or a negative error. */
 struct rama_wire_bytes {

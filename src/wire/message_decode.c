@@ -178,22 +178,25 @@ static void get_names(struct decoder *d, struct rama_wire_msg_names *m)
 	}
 }
 
+static void get_figures(struct decoder *d, struct rama_wire_msg_gain *g)
+{
+	g->reads = get_i64(d);
+	g->writes = get_i64(d);
+	g->metas = get_i64(d);
+	g->bytes_read = get_i64(d);
+	g->bytes_written = get_i64(d);
+	g->read_ns = get_i64(d);
+	g->write_ns = get_i64(d);
+	g->meta_ns = get_i64(d);
+}
+
 static struct rama_wire_msg_gain *get_gains(struct decoder *d, uint32_t *n)
 {
 	struct rama_wire_msg_gain *gain = get_array(d, n, RAMA_WIRE_MSG_GAINS, 9, sizeof(*gain));
 
 	for (uint32_t i = 0; i < *n && !d->r.bad; i++) {
-		struct rama_wire_msg_gain *g = &gain[i];
-
-		get_word(d, g->layer, sizeof(g->layer));
-		g->reads = get_i64(d);
-		g->writes = get_i64(d);
-		g->metas = get_i64(d);
-		g->bytes_read = get_i64(d);
-		g->bytes_written = get_i64(d);
-		g->read_ns = get_i64(d);
-		g->write_ns = get_i64(d);
-		g->meta_ns = get_i64(d);
+		get_word(d, gain[i].layer, sizeof(gain[i].layer));
+		get_figures(d, &gain[i]);
 	}
 	return gain;
 }
@@ -261,6 +264,104 @@ static void get_loss(struct decoder *d, struct rama_wire_msg_loss *m)
 	m->messages = get_u64(d);
 }
 
+static void get_focus_one(struct decoder *d, struct rama_wire_msg_focus_one *o)
+{
+	o->id = get_u64(d);
+	o->ns = get_u64(d);
+	o->pid = get_i64(d);
+	o->rank = get_i64(d);
+	if (o->pid < 0 || o->rank < -1)
+		d->r.bad = true;
+}
+
+static void get_focus(struct decoder *d, struct rama_wire_msg_focus *m)
+{
+	m->agent = get_short(d);
+	m->host = get_short(d);
+	m->group = get_array(d, &m->n, RAMA_WIRE_MSG_GROUPS, 13, sizeof(*m->group));
+	for (uint32_t i = 0; i < m->n && !d->r.bad; i++) {
+		struct rama_wire_msg_focus_group *g = &m->group[i];
+		uint64_t decides;
+
+		*g = (struct rama_wire_msg_focus_group){ .host = "" };
+		g->job = get_job(d, false);
+		g->processes = get_u64(d);
+		g->left_out = get_u64(d);
+		get_focus_one(d, &g->slow);
+		get_focus_one(d, &g->chosen);
+		decides = get_u64(d);
+		g->decides = decides == 1;
+		if (decides > 1)
+			d->r.bad = true;
+		if (!g->decides)
+			continue;
+		get_focus_one(d, &g->at);
+		g->host = get_short(d);
+		g->all = get_u64(d);
+		g->all_left = get_u64(d);
+		g->switches = get_u64(d);
+	}
+}
+
+static void get_call(struct decoder *d, struct rama_wire_msg_call *c)
+{
+	c->fn = get_short(d);
+	c->class = get_u32(d);
+	c->tid = get_u64(d);
+	c->since = get_i64(d);
+	c->file = get_text(d);
+	if (c->class == 0 || c->class >= RAMA_WIRE_CLASSES)
+		d->r.bad = true;
+}
+
+static void get_at(struct decoder *d, struct rama_wire_msg_at *a)
+{
+	*a = (struct rama_wire_msg_at){ .rank = -1 };
+	get_segment(d, &a->segment);
+	a->rank = get_i64(d);
+	a->pid = get_i64(d);
+	a->threads = get_u64(d);
+	a->files = get_u64(d);
+	a->wait = get_u32(d);
+	a->share = get_u64(d);
+	a->longest = get_i64(d);
+	get_figures(d, &a->gain);
+	a->calls = get_u64(d);
+	a->call = get_array(d, &a->n, RAMA_WIRE_MSG_CALLS, 5, sizeof(*a->call));
+	for (uint32_t i = 0; i < a->n && !d->r.bad; i++)
+		get_call(d, &a->call[i]);
+	if (a->rank < -1 || a->wait >= RAMA_WIRE_CLASSES || a->share > 1000000)
+		d->r.bad = true;
+}
+
+static void get_moved(struct decoder *d, struct rama_wire_msg_moved *f)
+{
+	*f = (struct rama_wire_msg_moved){ .name = "" };
+	f->record = get_u64(d);
+	f->processes = get_u64(d);
+	f->name = get_text(d);
+	f->longest = get_i64(d);
+	get_figures(d, &f->gain);
+	get_figures(d, &f->total);
+}
+
+static void get_moment(struct decoder *d, struct rama_wire_msg_moment *m)
+{
+	m->host = get_short(d);
+	m->job = get_job(d, false);
+	m->t = get_i64(d);
+	m->width = get_i64(d);
+	m->processes = get_u64(d);
+	m->at = get_array(d, &m->n, RAMA_WIRE_MSG_ATS, 33, sizeof(*m->at));
+	for (uint32_t i = 0; i < m->n && !d->r.bad; i++)
+		get_at(d, &m->at[i]);
+	m->file = get_array(d, &m->n_files, RAMA_WIRE_MSG_MOVED, 20, sizeof(*m->file));
+	for (uint32_t i = 0; i < m->n_files && !d->r.bad; i++)
+		get_moved(d, &m->file[i]);
+	if (m->width < 0)
+		d->r.bad = true;
+}
+
 static void get_kind(struct decoder *d, struct rama_wire_message *m)
 {
 	switch (m->kind) {
@@ -285,6 +386,12 @@ static void get_kind(struct decoder *d, struct rama_wire_message *m)
 	case RAMA_WIRE_MSG_COUNTERS:
 		get_counters(d, &m->counters);
 		break;
+	case RAMA_WIRE_MSG_FOCUS:
+		get_focus(d, &m->focus);
+		break;
+	case RAMA_WIRE_MSG_MOMENT:
+		get_moment(d, &m->moment);
+		break;
 	default:
 		get_loss(d, &m->loss);
 	}
@@ -298,11 +405,14 @@ static int check_head(const unsigned char *bytes, size_t n, struct rama_err *e)
 		return rama_err_set(e, RAMA_ETRUNC, "message: its head ends early");
 	if (rama_wire_load_le(bytes, 4) != RAMA_WIRE_MESSAGE_MAGIC)
 		return rama_err_set(e, RAMA_ECORRUPT, "not a message");
-	if (bytes[RAMA_WIRE_MSG_AT_VERSION] != RAMA_WIRE_MESSAGE_VERSION)
+	if (bytes[RAMA_WIRE_MSG_AT_VERSION] == 0 ||
+	    bytes[RAMA_WIRE_MSG_AT_VERSION] > RAMA_WIRE_MESSAGE_VERSION)
 		return rama_err_set(e, RAMA_EVERSION, "message: version %u is not known",
 				    bytes[RAMA_WIRE_MSG_AT_VERSION]);
 	if (bytes[RAMA_WIRE_MSG_AT_KIND] == 0 ||
 	    bytes[RAMA_WIRE_MSG_AT_KIND] >= RAMA_WIRE_MSG_KINDS ||
+	    bytes[RAMA_WIRE_MSG_AT_VERSION] !=
+		    rama_wire_message_version(bytes[RAMA_WIRE_MSG_AT_KIND]) ||
 	    rama_wire_load_le(bytes + RAMA_WIRE_MSG_AT_ZERO, 2) != 0)
 		return rama_err_set(e, RAMA_ECORRUPT, "message: its kind is not known");
 	if (rama_wire_load_le(bytes + RAMA_WIRE_MSG_AT_SUM, 4) !=
@@ -379,6 +489,12 @@ static void peek_kind(struct decoder *d, struct rama_wire_message_head *h)
 	case RAMA_WIRE_MSG_COUNTERS:
 		get_segment(d, &h->segment);
 		get_u64(d);
+		peek_job(d, h->job, false);
+		break;
+	case RAMA_WIRE_MSG_FOCUS: /* of no job in particular */
+		break;
+	case RAMA_WIRE_MSG_MOMENT:
+		skip_texts(d, 1);
 		peek_job(d, h->job, false);
 		break;
 	default:

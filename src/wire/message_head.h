@@ -7,7 +7,13 @@
 #include "wire/message.h"
 
 #define RAMA_WIRE_MESSAGE_MAGIC 0x47534d49u /* "IMSG" */
-#define RAMA_WIRE_MESSAGE_VERSION 1
+#define RAMA_WIRE_MESSAGE_VERSION 2
+
+/* The first version that had this kind: readers of then take all others as before. */
+static inline unsigned char rama_wire_message_version(enum rama_wire_message_kind kind)
+{
+	return kind >= RAMA_WIRE_MSG_MOMENT ? RAMA_WIRE_MESSAGE_VERSION : 1;
+}
 
 enum {				 /* the bytes that every message begins with */
        RAMA_WIRE_MSG_AT_SUM = 4, /* behind the magic: of all that follows it */

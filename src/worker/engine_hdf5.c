@@ -51,12 +51,17 @@ static hid_t access_list(const struct rama_emu_handle *h, struct rama_err *e)
 	return list;
 }
 
-static int create_data(struct file *f, hsize_t size)
+static int create_data(struct file *f, hsize_t size, const struct rama_emu_engine_options *opt)
 {
+	hsize_t chunk = (hsize_t)opt->chunk < size ? (hsize_t)opt->chunk : size;
 	hid_t space = H5Screate_simple(1, &size, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
 
 	/* every byte will be written: zeros first would be written for nothing */
 	H5Pset_fill_time(how, H5D_FILL_TIME_NEVER);
+	if (chunk > 0)
+		H5Pset_chunk(how, 1, &chunk);
+	if (chunk > 0 && opt->compress > 0)
+		H5Pset_deflate(how, opt->compress);
 	f->data = H5Dcreate2(f->file, DATASET, H5T_NATIVE_UINT8, space, H5P_DEFAULT, how,
 			     H5P_DEFAULT);
 	H5Pclose(how);
@@ -104,7 +109,8 @@ static int hdf5_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 			    .data = -1,
 			    .size = (hsize_t)(h->opt.size > 0 ? h->opt.size : 0) };
 	f->how = H5Pcreate(H5P_DATASET_XFER);
-	if (h->opt.collective && h->opt.group != NULL)
+	/* what is packed is written together, if by one alone */
+	if ((h->opt.collective && h->opt.group != NULL) || (write && h->opt.compress > 0))
 		H5Pset_dxpl_mpio(f->how, H5FD_MPIO_COLLECTIVE);
 	list = access_list(h, e);
 	if (list < 0) {
@@ -114,7 +120,7 @@ static int hdf5_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 	f->file = create ? H5Fcreate(h->path, H5F_ACC_TRUNC, H5P_DEFAULT, list)
 			 : H5Fopen(h->path, write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, list);
 	H5Pclose(list);
-	rc = f->file < 0 ? -1 : create ? create_data(f, f->size) : open_data(f);
+	rc = f->file < 0 ? -1 : create ? create_data(f, f->size, &h->opt) : open_data(f);
 	if (rc != 0) {
 		rc = failed(h, "open", -1, e);
 		let_go(f);

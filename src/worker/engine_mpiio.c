@@ -154,7 +154,7 @@ static int move_now(struct rama_emu_handle *h, struct request *x, struct rama_er
 
 	if (rc != MPI_SUCCESS)
 		return failed(h, "type", q->off, rc, e);
-	if (f->collective)
+	if (f->collective && !q->alone)
 		rc = q->write ? MPI_File_write_at_all(f->f, q->off, q->buf, count, type, &status)
 			      : MPI_File_read_at_all(f->f, q->off, q->buf, count, type, &status);
 	else if (q->n > 0)

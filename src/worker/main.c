@@ -6,14 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emulate/emulate.h"
+#include "emulate/try.h"
 #include "worker/worker.h"
 #ifdef RAMA_HAVE_HDF5
 #include <hdf5.h>
 #endif
 
 #define GRACE 5.0  /* seconds for other ranks to stop by themselves after an error */
+#define PASSED_ON 500 /* ms */
 #define TAGS 32767 /* that every MPI has */
 
 /* ---- communicators for sets of ranks, made once --------------------------------------------- */
@@ -88,6 +91,31 @@ static void free_groups(void)
 
 /* ---- the command line ----------------------------------------------------------------------- */
 
+static void tell_tried(void *ctx, const struct rama_emu_tried *t)
+{
+	(void)!write(*(int *)ctx, t, sizeof(*t)); /* less than a pipe takes at once */
+}
+
+/* tried:FD: somebody wants to know what was tried; refused:CODE:TEXT: nothing is to be done, and
+ * all ranks are to end. 1: it is one of these. */
+static int read_first(struct rama_emu_config *c, const char *word, struct rama_err *e)
+{
+	static int fd;
+	char *end = NULL;
+	long code;
+
+	if (strncmp(word, "refused:", 8) == 0) {
+		code = strtol(word + 8, &end, 10);
+		return rama_err_set(e, (int)code, "%s", *end == ':' ? end + 1 : end);
+	}
+	if (strncmp(word, "tried:", 6) != 0)
+		return 0;
+	fd = (int)strtol(word + 6, NULL, 10);
+	c->tried = tell_tried;
+	c->tried_ctx = &fd;
+	return 1;
+}
+
 static int read_words(struct rama_emu_config *c, int argc, char **argv, struct rama_err *e)
 {
 	int i = 2, rc = 0;
@@ -95,6 +123,9 @@ static int read_words(struct rama_emu_config *c, int argc, char **argv, struct r
 	if (argc < 2)
 		return rama_err_set(e, RAMA_EUSAGE, "this program is started by iorama emulate");
 	c->mode = argv[1];
+	if (i < argc && (rc = read_first(c, argv[i], e)) != 0)
+		i++;
+	rc = rc > 0 ? 0 : rc;
 	for (; rc == 0 && i < argc && strcmp(argv[i], "--") != 0; i++) {
 		char *equal = strchr(argv[i], '=');
 
@@ -143,8 +174,9 @@ static void give_up(struct rama_emu_team *t, int status, const struct rama_err *
 	fflush(NULL);
 	if (t->state != NULL)
 		rama_emu_team_settle(t, GRACE);
-	if (!mine)
-		poll(NULL, 0, (int)(GRACE * 1000));
+	/* Those who only end wait for the one who says why. His words are on their way through a
+	 * launcher, and that of MPICH throws away what it has not read when somebody aborts. */
+	poll(NULL, 0, mine ? PASSED_ON : (int)(GRACE * 1000));
 	MPI_Abort(MPI_COMM_WORLD, status);
 }
 

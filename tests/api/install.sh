@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/usr" >"$work/install.log"
 PKG_CONFIG_PATH=$(dirname "$(find "$work/usr" -name iorama-log.pc)")
 export PKG_CONFIG_PATH
-[ "$(pkg-config --modversion iorama-log)" = "$("$work/usr/bin/iorama" --version | cut -d' ' -f2)" ]
+[ "$(pkg-config --modversion iorama-log)" = "$("$work/usr/bin/iorama" --version | sed -n '1s/iorama //p')" ]
 
 fail() { echo "FAIL: $*"; exit 1; }
 libdir=$(pkg-config --variable=libdir iorama-log)
@@ -47,4 +47,14 @@ fi
 for page in iorama iorama-show iorama-convert iorama-merge; do
 	[ -s "$work/usr/share/man/man1/$page.1" ] || fail "no manual page $page"
 done
+[ -s "$work/usr/share/doc/iorama/docs/start.md" ] || fail "no documents"
+
+# What was installed goes, by the list; what is another's stays.
+mkdir -p "$work/usr/share/iorama/own"
+: >"$work/usr/share/iorama/own/file"
+: >"$work/usr/bin/other"
+"$source/tools/uninstall" "$work/usr" >/dev/null || fail "uninstall ends with $?"
+left=$(cd "$work/usr" && find . -not -type d | sort | tr '\n' ' ')
+[ "$left" = "./bin/other ./share/iorama/own/file " ] || fail "uninstall left $left"
+"$source/tools/uninstall" "$work/usr" 2>/dev/null && fail "a second uninstall is no error"
 echo "ok: examples built against the installed library, shared and static"

@@ -11,6 +11,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -51,7 +52,7 @@ class Target:
 class Case(cases.Built):
     def __init__(self, build, work):
         super().__init__(build)
-        self.work, self.targets = work, []
+        self.work, self.targets, self.wrap = work, [], ()
 
     def path(self, *names):
         return os.path.join(self.work, *names)
@@ -66,8 +67,11 @@ class Case(cases.Built):
     def target(self):
         return self.compile("target", "target.c", "-pthread", "-ldl")
 
+    def copy_of_target(self):
+        return shutil.copy2(self.target(), self.path("a-target"))
+
     def call(self, *words, status=0, wrap=()):
-        done = subprocess.run([*wrap, self.iorama, *words], cwd=self.work, env=self.env(), timeout=TIMEOUT, text=True,
+        done = subprocess.run([*self.wrap, *wrap, self.iorama, *words], cwd=self.work, env=self.env(), timeout=TIMEOUT, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
         expect(status is None or done.returncode == status, "%s: status %d: %s", words, done.returncode, done.stderr)
         return done
@@ -127,6 +131,54 @@ def counts(case):
     expect_writes(got, "stream", n[2] * 5000, "STDIO_BYTES_WRITTEN")
     target.quit()
     expect(not case.logs(), "another log: %s", case.logs())
+
+
+def replaced(case):
+    """Program and library have new files under their names since they began (a build, an upgrade): what runs is what counts."""
+    target = Target(case, program=case.copy_of_target(), wrap=case.wrap).ready()
+    lib = case.path("lib")
+    shutil.copytree(os.path.join(case.build, "lib"), lib, symlinks=True)
+    target.do("open file")
+    case.attach(target, options=("--library", os.path.join(lib, "libiorama.so")))
+    target.do("write 7")
+    for name in [case.path("a-target"), *(os.path.realpath(p) for p in glob.glob(lib + "/libiorama*.so*"))]:
+        with open(name + ".new", "w") as f:
+            f.write("something else\n")
+        os.rename(name + ".new", name)
+    expect_writes(case.detach(target), "file", 7)
+    target.quit()
+
+
+def replaced_own(case):
+    """The same for who is not root, and may not open files that have no name any more."""
+    if os.geteuid() == 0:
+        case.wrap = another_user(case)
+    replaced(case)
+
+
+def programs(case):
+    """A program of these tests is compiled once, and nobody puts another in its place, also where the times of its sources lie ahead."""
+    source, pids = case.path("once.c"), []
+    shutil.copy(os.path.join(WORK, "target_plugin.c"), source)
+    os.utime(source, (time.time() + 9e8,) * 2)
+    command = ["cc", "-shared", "-fPIC", "-o", None, source]
+    for _ in range(4):
+        pids.append(os.fork())
+        if pids[-1] == 0:
+            try:
+                os._exit(0 if case.compile_once("once.so", [source], command) else 1)
+            finally:
+                os._exit(1)
+    expect(all(os.waitpid(pid, 0)[1] == 0 for pid in pids), "it does not compile")
+    made = case.compile_once("once.so", [source], command)
+    first = os.stat(made).st_ino
+    other = case.compile_once("once.so", [source], [*command, "-O2"])
+    with open(source, "a", encoding="ascii") as file:
+        file.write("/* changed */\n")
+    changed = case.compile_once("once.so", [source], command)
+    expect(len({made, other, changed}) == 3 and os.stat(made).st_ino == first, "%s %s %s", made, other, changed)
+    for path in (made, other, changed):
+        shutil.rmtree(os.path.dirname(path))
 
 
 def again(case):
@@ -257,6 +309,23 @@ def refuse(case, target, text, wrap=(), options=()):
     expect("libiorama" not in maps or "observed since" in text, "the library is there")
 
 
+def refuse_32_bits(case):
+    """A program of 32 bits that waits, made of bytes: few systems have a compiler for it."""
+    name, code = case.path("of-32-bits"), bytes.fromhex("b81d000000cd80ebf7")  # pause() again and again
+    head = b"\x7fELF\1\1\1" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    size = len(head) + 32 + len(code)
+    with open(name, "wb") as file:
+        file.write(head + struct.pack("<8I", 1, 0, 0x8048000, 0x8048000, size, size, 5, 4096) + code)
+    os.chmod(name, 0o755)
+    try:
+        target = Target(case, program=name)
+    except OSError as why:
+        print("no programs of 32 bits here: %s" % why)
+        return
+    refuse(case, target, "32 bits")
+    expect(target.process.poll() is None, "it ended")
+
+
 def refused(case):
     """What cannot be attached is told in one line each, and is not touched."""
     static = Target(case, program=case.compile("static", "target.c", "-static", "-pthread")).ready()
@@ -268,6 +337,8 @@ def refused(case):
     confined = Target(case, "confined")
     wait(lambda: "Seccomp:\t1" in cases.text_of("/proc/%d/status" % confined.pid), "its confinement")
     refuse(case, confined, "confined by seccomp")
+    if os.uname().machine == "x86_64":
+        refuse_32_bits(case)
     spins = Target(case).ready()
     spins.process.stdin.write("spin\n")
     spins.process.stdin.flush()
@@ -288,12 +359,17 @@ def refused(case):
     case.call("attach", status=2)
 
 
-def other_kinds(case):
-    """Another C library, another root, another user, rights of its own, somebody else's tracer."""
+def another_user(case):
+    """Words before a command that make it one of another user, who may write where the case works."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         raise Skip("needs root and setpriv")
     os.chmod(case.work, 0o777)
-    stranger = ("setpriv", "--reuid", str(STRANGER), "--regid", str(STRANGER), "--clear-groups")
+    return "setpriv", "--reuid", str(STRANGER), "--regid", str(STRANGER), "--clear-groups"
+
+
+def other_kinds(case):
+    """Another C library, another root, another user, rights of its own, somebody else's tracer."""
+    stranger = another_user(case)
     mine = Target(case).ready()
     refuse(case, mine, "belongs to another user (0)", wrap=stranger)
     mine.quit()
@@ -305,6 +381,9 @@ def other_kinds(case):
     expect(os.stat(done[0]["log"]).st_uid == STRANGER, "the log is not his")
     expect_writes(case.counters(done[0]["log"]), "own", 5)
     own.quit()
+    unseen = Target(case, "unseen", wrap=stranger).ready()
+    refuse(case, unseen, "CAP_SYS_PTRACE", wrap=stranger)
+    unseen.quit()
     setuid = case.path("setuid")
     shutil.copy(case.target(), setuid)
     os.chmod(setuid, 0o4755)
@@ -329,7 +408,29 @@ def other_kinds(case):
     traced.quit()
 
 
-CASES = {f.__name__.replace("_", "-"): f for f in (counts, again, its_end, for_a_while, later, children, busy, signals, interrupted, refused, other_kinds)}
+def servers(case):
+    """--servers finds them by name. In a world of its own: others may run real ones here."""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        raise Skip("needs root and unshare")
+    alone = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    done = case.call("attach", "--servers", status=4, wrap=alone)
+    expect("no file server that is known" in done.stderr and done.stderr.count("\n") == 1, "%s", done.stderr)
+    server = case.path("glusterfsd")
+    shutil.copy(case.target(), server)
+    script = 'mkfifo in; sleep 60 > in & "$1" < in > out & until grep -q ready out; do sleep 0.02; done; shift; exec "$@"'
+    done = case.call("attach", "--json", "--for", "0.1s", "--servers", wrap=(*alone, "sh", "-c", script, "sh", server))
+    said = json.loads(done.stdout)
+    expect([(s["name"], s["what"]) for s in said] == [("glusterfsd", "attached"), ("glusterfsd", "detached")], "%s", said)
+
+
+def mount(case):
+    """--mount: what is no mount of FUSE is refused."""
+    for place, text in (("/proc", "is in no file system that a FUSE daemon serves"), (case.path("none"), "No such file")):
+        done = case.call("attach", "--mount", place, status=4)
+        expect(text in done.stderr and done.stderr.count("\n") == 1, "%s", done.stderr)
+
+
+CASES = {f.__name__.replace("_", "-"): f for f in (counts, again, replaced, replaced_own, programs, its_end, for_a_while, later, children, busy, signals, interrupted, refused, other_kinds, servers, mount)}
 
 
 def perform(build, name):

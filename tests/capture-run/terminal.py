@@ -30,6 +30,8 @@ class Session:
             if job == 0:
                 os.setpgid(0, 0)
                 os.read(ready, 1)
+                for number in (signal.SIGINT, signal.SIGQUIT):  # a shell without jobs ignores them in what it starts
+                    signal.signal(number, signal.SIG_DFL)
                 for fd in (0, 1, 2):
                     os.dup2(slave, fd)
                 os.execvp(arguments[0], arguments)

@@ -33,6 +33,7 @@ def build(h, name, kind, source="leaf"):
         "static-musl": [musl, "-static"],
         "m32": [gcc, "-m32"],
         "static": [gcc, "-static"],
+        "tsan": ["gcc", "-fsanitize=thread", "-g", "-pthread"],
         "asan": ["gcc", "-fsanitize=address"],
         "asan-static": ["gcc", "-fsanitize=address", "-static-libasan"],
         "asan-clang": [clang, "-fsanitize=address"],
@@ -93,6 +94,20 @@ class Seen:
 
     def segments(self):
         return [f for _, _, names in os.walk(self.quiet + "/segments") for f in names if f.endswith(".seg")]
+
+
+def tsan(h):
+    """ThreadSanitizer tells nothing of us, and of the program what it told before; the status stays."""
+    race = build(h, "race", "tsan", "race")
+    plain = Seen(h, [race], "plain")
+    if plain.status != 0:
+        raise Skip("ThreadSanitizer does not work here: %s" % plain.err[-200:])
+    for mode in ("run", "bare", "trace"):
+        seen = Seen(h, [race], mode)
+        must(seen.status == 0 and "ThreadSanitizer" not in seen.err, "%s: status %d: %s", mode, seen.status, seen.err[:600])
+    must(Seen(h, [race, "wrong"], "plain").status == 66, "the race was not seen without us, either")
+    seen = Seen(h, [race, "wrong"])
+    must(seen.status == 66 and "race.c" in seen.err, "status %d: %s", seen.status, seen.err[:600])
 
 
 def show(h, path):
@@ -303,6 +318,7 @@ CASES = {
     **{"child-" + kind: children(kind) for kind in ["plain", "musl", "m32", "static", "asan"]},
     "own-preload": own_preload,
     "asan-children": asan_children,
+    "tsan": tsan,
     "foreign-scripts": scripts,
     "cleared": cleared,
     "unseen-told": told,

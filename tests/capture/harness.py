@@ -21,7 +21,7 @@ from cases import expect as must  # noqa: E402
 
 __all__ = ["EXCLUDED", "ROOT", "SKIPPED", "TIMEOUT", "WORK", "Comparison", "Failed", "Harness", "Log", "Skip", "check_lanes",
            "main", "must", "shared_folder"]  # fmt: skip
-TIMEOUT = 30
+TIMEOUT = 100  # generous: it ends what hangs
 
 # counters whose value depends on time
 OPEN_ENDED = {"POSIX_MAX_READ_TIME_SIZE", "POSIX_MAX_WRITE_TIME_SIZE"}
@@ -189,7 +189,7 @@ class Harness(cases.Built):
     # ---- building
 
     def compile(self, name, variant="", flags=(), libs=(), shared=False):
-        """The program, built anew only when its sources are newer; what all of them tell the truth with is compiled once."""
+        """The program, built anew only when its sources are others; what all of them tell the truth with is compiled once."""
         sources = [os.path.join(WORK, name + ".c")]
         target = name + ("-" + variant if variant else "") + (".so" if shared else "")
         static = os.path.join(self.build, "lib", "libiorama.a")

@@ -14,7 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import TIMEOUT, Failed, Harness, Skip, check_lanes  # noqa: E402
+from harness import TIMEOUT, Comparison, Failed, Harness, Run, Skip, Truth, check_lanes  # noqa: E402
 import cases  # noqa: E402  pylint: disable=wrong-import-order
 from cases import FAMILIES, expect  # noqa: E402  pylint: disable=wrong-import-order
 
@@ -336,6 +336,38 @@ def switched(live):
         compare_call(calls[at + i], event, 10000)
 
 
+def quick(live, **environment):
+    """Counters go on as they are while events are off, on, and off again; events are those of the time in between."""
+    program, said = live.harness.compile("quick"), os.path.join(live.quiet, "truth")
+    read = live.harness.read_live(live.segments, live.quiet)
+    process = live.start(program, "switched", IORAMA_LIVE=None, TRUTH_FILE=said, **environment)
+    for word in ("", "on", "off"):
+        if word:
+            switch(live, word, process.pid)
+        process.stdin.write(b"g")
+        process.stdin.flush()
+        expect(process.stdout.read(1) == b"g", "no answer: %s", process.poll())
+    live.end(process)
+    live.live, live.lanes = read()
+    run = Run()
+    run.folder, run.folder_quiet = live.folder, live.quiet
+    with open(said, encoding="ascii") as file:
+        run.truth = Truth(file.read())
+    live.harness.collect(run, live.logs, bool(environment))
+    problems = Comparison(live.harness, run, "trace" if environment else "bare").all()
+    expect(not problems, "%s", problems)
+    for name, ops in (("data", ("WRITE", "SEEK", "READ")), ("stream", ("WRITE",))):
+        events = [e for e in live.live if e["file"] == os.path.join(live.folder, name)]
+        expect([e["op"] for e in events] == 5 * list(ops), "%s: %s", name, events)
+        expect(name != "data" or [e["off"] for e in events[::3]] == [(1 << 16) + 8 * i for i in range(5)], "%s", events)
+    check_lanes(live, lambda text, *values: problems.append(text % values))
+    expect(not problems, "%s", problems)
+
+
+def quick_traced(live):
+    quick(live, IORAMA_TRACE="1")
+
+
 def inherited(live):
     """What is forked after the switch makes events, too."""
     script = ("import os, sys; open('ready', 'w').close(); sys.stdin.readline(); pid = os.fork(); "
@@ -603,7 +635,7 @@ int main(int argc, char **argv)
 CASES = {
     "mix": mix, "names": names, "short-threads": short_threads, "many": many, "layers": layers, "with-trace": with_trace,
     "tag": tag, "unread": unread, "limited-files": limited_files, "full-memory": full_memory, "old-kernel": old_kernel, "no-agent": no_agent,
-    "agent-expected": agent_expected, "switched": switched, "inherited": inherited, "at-work": at_work,
+    "agent-expected": agent_expected, "switched": switched, "quick": quick, "quick-traced": quick_traced, "inherited": inherited, "at-work": at_work,
     "canceled": canceled, "hdf5": hdf5, "pnetcdf": pnetcdf,
 }  # fmt: skip
 for _family in FAMILIES:

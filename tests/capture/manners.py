@@ -170,18 +170,87 @@ def no_log_place(h):
     """a log that cannot be written is no harm to the program"""
     run = h.start([h.compile("access")], "bare", {"IORAMA_LOG": "/no/such/directory/x.darshan"})
     must(run.status == 0, "status %s", run.status)
+    # nor is what is there already touched, nor what a link leads to
+    kept, link, gone = (os.path.join(h.quiet, name) for name in ("kept", "link", "gone"))
+    os.symlink(kept, link)
+    os.symlink(gone, gone + ".link")
+    for path in (kept, link, gone + ".link"):
+        with open(kept, "w", encoding="ascii") as file:
+            file.write("precious")
+        run = h.start([h.compile("access")], "bare", {"IORAMA_LOG": path})
+        with open(kept, encoding="ascii") as file:
+            must(run.status == 0 and file.read() == "precious" and not os.path.exists(gone), "%s: status %s", path, run.status)
 
 
 def chosen_files(h):
     """IORAMA_EXCLUDE and IORAMA_INCLUDE"""
     program = h.compile("access")
-    run = h.start([program], "bare", {"IORAMA_EXCLUDE": "*/str*\n*/twice"})
+    run = h.start([program], "bare", {"IORAMA_EXCLUDE": "*/strides\n*/tw?ce"})
     must(names_of(run.logs[0]) == ["distinct", "far", "pattern", "readonly", "sizes", "writeonly"],
          "without those excluded: %s", names_of(run.logs[0]))  # fmt: skip
     run = h.start([program], "bare", {"IORAMA_EXCLUDE": "*", "IORAMA_INCLUDE": "*/pattern"})
     must(names_of(run.logs[0]) == ["pattern"], "included alone: %s", names_of(run.logs[0]))
     run = h.start([program], "run", {"IORAMA_EXCLUDE": "*", "IORAMA_INCLUDE": "*/pattern"})
     must(names_of(run.logs[0]) == ["pattern"], "included alone, run: %s", names_of(run.logs[0]))
+
+
+def deleted_names(h):
+    """a file that was removed is still called by its name; one that is called "… (deleted)" is not taken for one"""
+    write = "import os; os.write(5, b'abc'); os.write(6, b'defgh')"
+    script = 'exec 5>"kept (deleted)" 6>gone; rm gone; exec "$0" -c "$1"'
+    run = h.start(["sh", "-c", script, sys.executable, write], "bare")
+    must(run.status == 0, "status %s: %r", run.status, run.err[-300:])
+    found = {}
+    for log in run.logs:
+        for record in log.records("POSIX"):
+            if record["counters"]["POSIX_WRITES"] > 0:
+                found[os.path.basename(record["name"])] = record["counters"]["POSIX_BYTES_WRITTEN"]
+    must(found == {"kept (deleted)": 3, "gone": 5}, "bytes written: %s", found)
+
+
+def closed_ranges(h):
+    """a range of descriptors that is closed is closed to its last one; one that is to be closed at exec is not"""
+    program = """if True:
+        import ctypes, os
+        libc = ctypes.CDLL(None, use_errno=True)
+        fds = [os.open(name, os.O_WRONLY | os.O_CREAT, 0o644) for name in "abcd"]
+        for at, fd in enumerate(fds):
+            os.write(fd, b"x")
+            fds[at] = os.dup2(fd, 100 + at)
+            os.close(fd)
+        assert libc.close_range(100, 101, 0) == 0
+        assert libc.close_range(102, 103, 4) == 0  # CLOSE_RANGE_CLOEXEC
+        os.write(102, b"yz")
+        os._exit(0)
+    """
+    run = h.start([sys.executable, "-c", program], "bare")
+    must(run.status == 0 and len(run.logs) == 1, "status %s, %d logs: %r", run.status, len(run.logs), run.err[-300:])
+    records = {os.path.basename(r["name"]): r["counters"] for r in run.logs[0].records("POSIX")}
+    last = {name: records[name]["POSIX_F_CLOSE_END_TIMESTAMP"] for name in "abcd"}
+    written = {name: records[name]["POSIX_F_WRITE_END_TIMESTAMP"] for name in "abcd"}
+    must(records["c"]["POSIX_BYTES_WRITTEN"] == 3, "bytes of c: %s", records["c"]["POSIX_BYTES_WRITTEN"])
+    # the first of two descriptors of each file was closed one after the other; those of the range at one time, later
+    must(min(last["a"], last["b"]) > max(last["c"], last["d"]), "closed: %s", last)
+    must(written["c"] > last["b"] > last["c"], "c was written to after that: %s, %s", written, last)
+
+
+def short_threads(h):
+    """threads that come and go, more than there can be at a time: each gives back what it had"""
+    program = """if True:
+        import os, threading
+        fd = os.open("data", os.O_WRONLY | os.O_CREAT, 0o644)
+        for i in range(1500):
+            thread = threading.Thread(target=os.pwrite, args=(fd, b"x", i))
+            thread.start()
+            thread.join()
+    """
+    run = h.start([sys.executable, "-c", program], "trace")
+    must(run.status == 0 and len(run.logs) == 1, "status %s, %d logs", run.status, len(run.logs))
+    log = run.logs[0]
+    (record,) = [r for r in log.records("POSIX") if r["name"].endswith("/data")]
+    must(record["counters"]["POSIX_WRITES"] == 1500, "%d writes", record["counters"]["POSIX_WRITES"])
+    kept = sum(len(r["writes"]) for r in log.trace_records("DXT_POSIX") if r["name"].endswith("/data"))
+    must(kept == 1500 and not log.traces["DXT_POSIX"]["incomplete"], "%d writes are traced", kept)
 
 
 def trace_limit(h):
@@ -242,8 +311,29 @@ def no_segment_place(h):
     must(not [f for f in os.listdir("/") if f.endswith(".seg")], "a segment in /")
 
 
+def shared_place(h):
+    """a directory of segments that others may write into: nothing goes there, by either way"""
+    place, program = os.path.join(h.quiet, "shared"), h.compile("access")
+    os.makedirs(place)
+    for mode in (0o720, 0o702, 0o777, 0o700):
+        os.chmod(place, mode)
+        env = {**os.environ, "TRUTH_FILE": "/dev/null", "IORAMA_DIR": place}
+        log = os.path.join(h.quiet, "shared-%o.darshan" % mode)
+        folder = os.path.join(h.scratch, "shared-%o" % mode)
+        os.makedirs(folder)
+        command = [h.iorama, "run", "-q", "-o", log, "--", program]
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=TIMEOUT)
+        if mode == 0o700:
+            must(done.returncode == 0 and os.path.exists(log), "%o: status %d: %s", mode, done.returncode, done.stderr)
+            continue
+        must(done.returncode == 4 and "others may write into it" in done.stderr, "%o: status %d: %s", mode, done.returncode, done.stderr)
+        run = h.start([program], "bare", {"IORAMA_DIR": place})
+        must(run.status == 0 and os.listdir(place) == [], "%o: status %s, left %s", mode, run.status, os.listdir(place))
+        must(len(run.logs) <= 1, "%o: %d logs", mode, len(run.logs))
+
+
 def limits(h):
-    """small limits on file size, memory, descriptors, processes"""
+    """small limits on file size, memory, descriptors: the program does the same, and there is a log wherever one fits"""
     program = h.compile("nothing")
     worker = h.compile("loop")
     cases = [
@@ -261,21 +351,26 @@ def limits(h):
         for observed in (False, True):
             h.count += 1
             folder = os.path.join(h.scratch, "limit%d" % h.count)
+            logs = os.path.join(h.quiet, "limit%d" % h.count)
             os.makedirs(folder)
+            os.makedirs(logs)
             env = {k: v for k, v in os.environ.items() if not k.startswith("IORAMA_")}
             env["TRUTH_FILE"] = "/dev/null"
             if observed:
-                env.update(LD_PRELOAD=h.library, IORAMA_LOG_DIR=h.quiet, IORAMA_DIR=os.path.join(h.quiet, "limits"))
+                env.update(LD_PRELOAD=h.library, IORAMA_LOG_DIR=logs, IORAMA_DIR=os.path.join(h.quiet, "limits"))
             done = subprocess.run(
                 command, cwd=folder, env=env, capture_output=True, timeout=TIMEOUT,
                 preexec_fn=lambda: resource.setrlimit(what, (value, value)),
             )  # fmt: skip
-            results.append((done.returncode, done.stdout))
+            said = [line for line in done.stderr.splitlines() if not line.startswith(b"ERROR: ld.so")]  # the system's own word
+            results.append((done.returncode, done.stdout, said))
         must(results[0] == results[1], "RLIMIT_%s %d: %s, not %s", name, value, results[1], results[0])
+        if name in ("AS", "STACK", "CORE") or (name, value) == ("NOFILE", 4):  # enough for a log
+            must(len(os.listdir(logs)) == 1, "RLIMIT_%s %d: %d logs", name, value, len(os.listdir(logs)))
 
 
 def full_disk(h):
-    """the file system of the segments is full"""
+    """the file system of the segments is full: no harm, nothing left; with room there is a log"""
     if os.geteuid() != 0:
         raise Skip("only root can mount")
     mount = os.path.join(h.quiet, "small")
@@ -286,10 +381,18 @@ def full_disk(h):
     try:
         os.chmod(mount, 0o700)
         for program, args in (("access", []), ("threads", ["own"]), ("files", ["900"])):
+            plain = h.start([h.compile(program), *args], "plain")
             for trace in ("0", "1"):
                 env = {"IORAMA_DIR": os.path.join(mount, "segments"), "IORAMA_TRACE": trace}
                 run = h.start([h.compile(program), *args], "bare", env)
                 must(run.status == 0, "%s: status %s: %r", program, run.status, run.err[-300:])
+                must((run.out, run.err) == (plain.out, plain.err), "%s: it said %r, %r", program, run.out[-300:], run.err[-300:])
+                left = [n for _, _, names in os.walk(mount) for n in names if n.endswith(".seg")]
+                must(not left, "%s: left behind: %s", program, left)
+        # the same place with room
+        subprocess.run(["mount", "-o", "remount,size=64m", mount], check=True)
+        run = h.start([h.compile("access")], "bare", {"IORAMA_DIR": os.path.join(mount, "segments")})
+        must(run.status == 0 and len(run.logs) == 1, "with room: status %s, %d logs", run.status, len(run.logs))
     finally:
         subprocess.run(["umount", "-l", mount], check=False)
 
@@ -300,13 +403,17 @@ def not_dynamic(h):
     plain = h.start([program], "plain")
     run = h.start([program], "run")
     must(run.status == plain.status == 0, "status %s, not %s", run.status, plain.status)
+    must(run.out == plain.out, "it said %r, not %r", run.out, plain.out)
     log = os.path.join(h.quiet, "alone.darshan")
     env = {**os.environ, "TRUTH_FILE": "/dev/null", "IORAMA_DIR": os.path.join(h.quiet, "alone")}
     folder = os.path.join(h.scratch, "alone")
     os.makedirs(folder)
     command = [h.iorama, "run", "-o", log, "--", program]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=TIMEOUT)
-    must(done.returncode == 0 and "static" in done.stderr, "said %r", done.stderr[-500:])
+    must(done.returncode == 0 and "static" in done.stderr and "alone" in done.stderr, "said %r", done.stderr[-500:])
+    if os.path.exists(log):  # of nothing but what was not seen
+        found = Log(h.iorama, log, False)
+        must(found.records("POSIX") == [] and "static:1:alone" in str(found.job), "the log: %s", found.job)
 
 
 def closed_streams(h):
@@ -479,6 +586,10 @@ CASES = {
     "log-places": log_places,
     "no-log-place": no_log_place,
     "chosen-files": chosen_files,
+    "deleted-names": deleted_names,
+    "shared-place": shared_place,
+    "closed-ranges": closed_ranges,
+    "short-threads": short_threads,
     "trace-limit": trace_limit,
     "darshan-settings": darshan_settings,
     "modules-off": modules_off,

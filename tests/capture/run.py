@@ -149,6 +149,23 @@ def family(harness, run, comparison):
             comparison.say("ranks are %s", sorted(log.pids))
 
 
+def mapped(harness, run, comparison):
+    """What the system counts of a process: its page faults are at least those of the pages that it touched."""
+    comparison.all()
+    for log in run.logs:
+        (process,) = (r["counters"] for r in log.records("PROCESS"))
+        files = [r["counters"] for r in log.records("EXTRA")]
+        for counter in ("MMAPS", "BYTES_MAPPED"):
+            want = sum(c["EXTRA_" + counter] for c in files)
+            if process["PROCESS_" + counter] != want or want == 0:
+                comparison.say("PROCESS_%s is %d, not %d", counter, process["PROCESS_" + counter], want)
+        # others come from programs and libraries that are read in
+        if process["PROCESS_MAJOR_FAULTS"] < int(run.truth.note("faults")):
+            comparison.say("PROCESS_MAJOR_FAULTS is %d, not %s", process["PROCESS_MAJOR_FAULTS"], run.truth.note("faults"))
+        if process["PROCESS_F_USER_TIME"] + process["PROCESS_F_SYSTEM_TIME"] <= 0:
+            comparison.say("it was never on a processor")
+
+
 def said_missing(harness, run, comparison):
     """Nothing is counted twice, and what is not counted is known to be missing."""
     comparison.collect()
@@ -191,6 +208,7 @@ WIDE = ["-D_FILE_OFFSET_BITS=64"]
 TEXT = {"prepare": {"input": b"12\nz\n"}, "fds": [(0, "input", 0)]}
 GIVEN = {"given": bytes(1000), "given2": bytes(1000), "given3": b""}
 CALLED = ["-D__NO_INLINE__"]
+URING = ["-luring", "-lpthread"]
 
 CASES = [
     # descriptors
@@ -206,9 +224,24 @@ CASES = [
     Case("rename"),
     Case("copy"),
     Case("meta"),
-    Case("map"),
+    Case("map", check=mapped),
     Case("aio"),
     Case("libaio", libs=["-laio"]),
+    # io_uring; SQPOLL is 2, requests of 128 bytes and completions of 32 are 3072
+    Case("uring", "1", libs=URING),
+    Case("uring", "7", libs=URING, modes=ONCE),
+    Case("uring", "32", libs=URING, modes=ONCE),
+    Case("uring", "256", libs=URING),
+    Case("uring", "32", "2", libs=URING, modes=ONCE),
+    Case("uring", "8", "3072", libs=URING, modes=ONCE),
+    Case("uring", "fixed", libs=URING),
+    Case("uring", "vector", libs=URING),
+    Case("uring", "meta", libs=URING),
+    Case("uring", "linked", libs=URING),
+    Case("uring", "copy", libs=URING),
+    Case("uring", "fork", libs=URING, modes=ONCE),
+    Case("uring_inline", modes=DYNAMIC),
+    Case("uring_inline", "twice", modes=ONCE),
     Case("inherit", prepare=GIVEN, fds=[(5, "given", 0), (6, "given2", 300), (7, "given3", 0)]),
     Case("closeall", "loop"),
     Case("closeall", "range"),
@@ -220,6 +253,10 @@ CASES = [
     Case("random", "1", "3000"),
     Case("random", "2", "6000", modes=("trace",)),
     Case("random", "3", "3000", modes=("bare", "static")),
+    # what the quick ways have to notice
+    Case("quick", "calls"),
+    Case("quick", "crowd", modes=("bare",)),
+    Case("quick", "handler", modes=("bare",)),
     # streams
     Case("stream"),
     Case("stream", name="stream-wide", variant="wide", flags=WIDE, modes=("bare",)),
@@ -360,7 +397,8 @@ def check_complete(run, comparison):
         if flagged or "iorama_unfinished" in log.metadata:
             comparison.say("said to be incomplete: %s %s", flagged, log.metadata)
         for record in log.records("PROCESS"):
-            for counter in ("PROCESS_EVENTS_LOST", "PROCESS_CALLS_MISSED", "PROCESS_FILES_FOLDED"):
+            for counter in ("PROCESS_EVENTS_LOST", "PROCESS_CALLS_MISSED", "PROCESS_FILES_FOLDED",
+                            "PROCESS_URING_MISSED"):  # fmt: skip
                 if record["counters"][counter]:
                     comparison.say("rank %d: %s is %d", record["rank"], counter, record["counters"][counter])
             ended = record["counters"]["PROCESS_ENDED"]
@@ -433,6 +471,8 @@ def perform(build, name):
             raise Skip("only root can do that")
         if case.libs and "-laio" in case.libs and not os.path.exists("/usr/include/libaio.h"):
             raise Skip("libaio is not installed")
+        if case.libs is URING and not os.path.exists("/usr/include/liburing.h"):
+            raise Skip("liburing is not installed")
         problems, notes = check_case(harness, case)
         if case.variant == "fortified":
             problems += check_fortified(harness, case)

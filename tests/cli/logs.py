@@ -6,6 +6,7 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gen"))
+from calls import MS, US, Cluster  # noqa: E402
 from layout import BIG, Job, Log, Record, Region, build_log  # noqa: E402
 
 MASK = 2**64 - 1
@@ -140,9 +141,40 @@ def strange(maker):
     return log
 
 
+class PathJob:
+    """A log as tests/gen/calls.py fills it."""
+
+    def __init__(self, maker, log):
+        self.maker, self.made, self.mounts = maker, log, []
+
+    def id(self, name):
+        id = record_id(name.encode())
+        if not name.startswith("#") and (id, name.encode()) not in self.made.names:
+            self.made.names.append((id, name.encode()))
+        return id
+
+    def record(self, module, name, rank, arrays, **counters):
+        self.maker.add(self.made, module, name.encode(), rank, {module + "_" + word: value for word, value in counters.items()}, arrays)
+
+
+def path(maker, name="path", far=False):
+    """Two ranks on a mount with two servers: a write of two requests inside of MPI-IO, for which server 1 takes 3 ms and server 0
+    1 ms; rank 1 reads what is in memory; somebody else uses server 1."""
+    log = maker.log(name, mounts=[(b"fuse.glusterfs", b"/mnt/vol")], end=1700000001)
+    c = Cluster(PathJob(maker, log), servers=2, far=far)
+    mpi = c.call(0, "MPI-IO", "MPI_File_write_at", "write", "/mnt/vol/out", 0, 262144, 100 * MS, 108 * MS)
+    c.move(0, "write", "/mnt/vol/out", 0, 262144, 101 * MS, [(0, "write", 0, MS, 500 * US), (1, "write", 0, 3 * MS, 500 * US)], parent=mpi)
+    c.call(1, "POSIX", "pread", "read", "/mnt/vol/out", 0, 4096, 120 * MS, 120 * MS + 4 * US)
+    c.rpc(7777, 1, "write", "/mnt/vol/secret", 0, 8192, 130 * MS, 2 * MS, MS)
+    c.finish()
+    return log
+
+
 def make_all(tables, folder):
     maker = Maker(tables, folder)
     whole = maker.write(small(maker))
+    maker.write(path(maker))
+    maker.write(path(maker, "path-far", True))
     maker.put("cut", whole[:-5])
     maker.put("header-only", whole[:1328])
     unknown = bytearray(whole)  # module 60 is one that nobody knows

@@ -39,6 +39,16 @@ def named_in(document):
     names.update(term["term"] for term in document["glossary"])
     for counters in document["counters"].values():
         names.update(counters)
+    # ... and every such word in its sentences
+    texts = [document["verdict"]["text"], *document["banner"]]
+    for f in document["findings"]:
+        own = {c["name"] for c in f["culprits"]}  # names of the job's own files
+        for text in (f["title"], f["evidence"], f["how"], f["advice"]):
+            if text and not any(name in text or name.rsplit("/", 1)[-1] in text for name in own):
+                texts.append(text)
+    for text in texts:
+        names.update(FIELD.findall(text))
+        names.update(word for word in NAMES.findall(text) if "/" not in text)
     return names
 
 
@@ -116,6 +126,25 @@ def spellings(iorama):
         yield "w01 is not W01"
 
 
+# words of the field: where a text of a rule or an advice has one, people will ask for it
+FIELD = re.compile(r"""\b(?:O_[A-Z]+|MPI_[A-Z]\w+|romio_\w+|cb_\w+|striping_\w+|page\ cache|chunk\ cache|caches?|cached|latency|write-back
+    |critical\ path|prefetch(?:ing)?|read-ahead|collective(?:\ buffering)?|aggregators?|alignment|unaligned|amplification|data\ sieving
+    |stragglers?|imbalance|hyperslabs?|datatypes?|define\ mode|fill\ values?|chunks?|datasets?|variables?|attributes?|hints?|holes?
+    |offsets?|stripes?|targets?|servers?|clients?|locks?|stalls?|percentiles?|barrier|buffers?|buffering|streams?|metadata|fsync
+    |fdatasync|mmap|contiguous|lookups?|preads?|pwrites?|flush(?:es)?|transactions?|ulimit|burst\ buffer|bursts?|phases?|nodes?|ranks?|process(?:es)?|dimensions?|elements?|pipes?|sockets?)\b""", re.X)  # fmt: skip
+# names of things: with an underscore, or in capitals
+NAMES = re.compile(r"\b(?:[A-Za-z]\w*_\w+|[A-Z]{3,}\d*)\b")
+ASKED = {"latency", "page cache", "O_SYNC", "prefetch", "critical path", "write-back", "collective buffering"}
+
+
+def conditions(pages):
+    """A figure is never compared with itself: a limit of the same name is called so."""
+    for line in pages.split("\n"):
+        for a, b in re.findall(r"\b([a-z]\w*) (?:>=?|<=?) ([a-z]\w*)\b", line):
+            if a == b:
+                yield line
+
+
 def main():
     iorama, tables = os.path.abspath(sys.argv[1]), load_tables(sys.argv[2])
     folder = tempfile.mkdtemp(prefix="iorama-explain-")
@@ -132,6 +161,11 @@ def main():
         names = [topic["name"] for topic in topics]
         empty = ["%s: nothing is said" % topic["name"] for topic in topics if kind != "counters" and not topic["text"]]
         tap.case("%d %s" % (len(names), kind), (["there are none"] if not names else []) + empty)
+    # all that is said of rules, and so all that reports say
+    pages = run(iorama, "--width", "1000", *[topic["name"] for topic in listed["rules"]]).stdout.decode()
+    words = set(FIELD.findall(pages)) | ASKED
+    tap.case("%d words of the field that rules use" % len(words), explain(iorama, words) + (["too few"] if len(words) < 20 else []))
+    tap.case("conditions compare two things", list(conditions(pages)))
     counters = set(all_counters(sys.argv[2]))
     missing = counters - {topic["name"] for topic in listed["counters"]}
     tap.case("every counter of the tables", sorted(missing))

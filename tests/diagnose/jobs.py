@@ -13,6 +13,7 @@ PREFIX = {
     "POSIX": "POSIX_", "MPI-IO": "MPIIO_", "STDIO": "STDIO_", "H5F": "H5F_", "H5D": "H5D_", "PNETCDF_FILE": "PNETCDF_FILE_",
     "PNETCDF_VAR": "PNETCDF_VAR_", "DFS": "DFS_", "DAOS": "DAOS_", "EXTRA": "EXTRA_", "LUSTRE": "LUSTRE_",
     "HEATMAP": "HEATMAP_", "DXT_POSIX": "DXT_", "DXT_MPIIO": "DXT_", "PROCESS": "PROCESS_",
+    "CALLS": "CALLS_",
 }  # fmt: skip
 # upper ends of the size classes: Darshan counts exactly 1 MiB as 100K_1M
 CLASSES = [(100, "0_100"), (KIB, "100_1K"), (10 * KIB, "1K_10K"), (100 * KIB, "10K_100K"), (MIB, "100K_1M"), (4 * MIB, "1M_4M"),
@@ -181,9 +182,9 @@ class Job:
         arrays = {"write": [tuple(s) + (7,) for s in writes], "read": [tuple(s) + (7,) for s in reads]}
         self.record(module, name, rank, arrays, HOSTNAME=host, WRITE_COUNT=len(writes), READ_COUNT=len(reads))
 
-    def process(self, rank, host=b"node1", **more):
-        values = {"PID": 100 + rank, "PARENT_RANK": -1, "IMAGES": 1, "THREADS": 1, "ENDED": 1, "F_END_TIMESTAMP": self.run_time}
-        self.record("PROCESS", "#process%d" % rank, rank, {"command": b"app"}, HOSTNAME=host, COMMAND_WORDS=1, **{**values, **more})
+    def process(self, rank, host=b"node1", command=b"app", **more):
+        values = {"PID": 100 + rank, "PARENT_RANK": -1, "IMAGES": 1, "THREADS": 1, "ENDED": 1, "F_END_TIMESTAMP": self.run_time, "MAJOR_FAULTS": 0}
+        self.record("PROCESS", "#process%d" % rank, rank, {"command": command}, HOSTNAME=host, COMMAND_WORDS=1, **{**values, **more})
 
     # ---- the log
 

@@ -457,7 +457,7 @@ def _(t):
 def _(t):
     job = t.job()
     busy(job)
-    assert t.report(job)["tool"] == t.run("--version").stdout.decode().strip()
+    assert t.report(job)["tool"] == t.run("--version").stdout.decode().splitlines()[0]
 
 
 @mistake(28, "the exit status says whether there is something to do; the document has the figures")
@@ -551,16 +551,21 @@ def _(t):
         assert f is None or f["level"] == "INFO", f
 
 
+def code_of(f):
+    """What is for programs, not for shells."""
+    return [s for s in f["snippets"] if s["language"] != "shell"]
+
+
 @mistake(33, "snippets are for the job's own files")
 def _(t):
     job = t.job()
     job.mpiio(OUT, writes=[(40000, 8 * KIB)], write_time=4 * 50.0)
-    snippets = finding(t.report(job), "A02")["snippets"]
+    snippets = code_of(finding(t.report(job), "A02"))
     assert {s["language"] for s in snippets} == {"C", "Fortran"}, snippets
     assert all(OUT in s["text"] for s in snippets), snippets
     job = t.job(exe=b"/usr/bin/python3 train.py")
     job.mpiio(OUT, writes=[(40000, 8 * KIB)], write_time=4 * 50.0)
-    assert {s["language"] for s in finding(t.report(job), "A02")["snippets"]} == {"Python"}
+    assert {s["language"] for s in code_of(finding(t.report(job), "A02"))} == {"Python"}
 
 
 @mistake(33, "a hostile name stays a name")
@@ -724,13 +729,139 @@ def _(t):
     assert finding(document, "R01")["evidence"].endswith("follows from H01"), finding(document, "R01")
 
 
+@mistake("ranks", "one sync by each rank after a large write is not a sync for each write", nprocs=256)
+def _(t):
+    job = t.job()
+    job.posix(OUT, -1, writes=[(256, 256 * MIB)], write_time=256 * 40.0, FSYNCS=256)
+    absent(t.report(job), "W06")
+    job = t.job()
+    for rank in range(256):
+        job.posix("/scratch/out.%d" % rank, rank, writes=[(1, 256 * MIB)], write_time=40.0, FSYNCS=1)
+    absent(t.report(job), "W06")
+    job = t.job()
+    job.posix(OUT, -1, writes=[(256 * 200, 16 * KIB)], write_time=256 * 40.0, FSYNCS=256 * 200)
+    found(t.report(job), "W06")
+
+
+@mistake("ranks", "ten stat calls of each rank are no storm", nprocs=256)
+def _(t):
+    job = t.job()
+    job.posix(OUT, -1, writes=[(256, 16 * MIB)], write_time=256.0, meta_time=256 * 30.0, STATS=256 * 10)
+    absent(t.report(job), "F04")
+
+
+@mistake("ranks", "who opens a file again and again is said: the one rank that does")
+def _(t):
+    job = t.job()
+    busy(job, 2.0)
+    job.posix(LOCAL, 2, writes=[(10, 16 * MIB)], write_time=1.0, meta_time=30.0, OPENS=95)
+    job.posix(LOCAL + "2", 2, writes=[(10, 16 * MIB)], write_time=1.0, meta_time=30.0, OPENS=950)
+    f = finding(t.report(job), "F03")
+    assert "by each rank" not in f["title"] and "rank 2" in f["evidence"], (f["title"], f["evidence"])
+
+
+@mistake("kinds", "some collective calls do not make a collective job: no hint for aggregators", nprocs=128)
+def _(t):
+    job = t.job(run_time=1000)
+    job.mpiio(OUT, writes=[(12288, 64 * KIB), (469786624, 64)], write_time=128 * 800.0, COLL_WRITES=12288, INDEP_WRITES=469786624)
+    job.posix(OUT, -1, writes=[(469786624, 64), (100, 4 * MIB)], write_time=128 * 700.0)
+    job.heat("POSIX", {r: ([10 * MIB] * 10, [0] * 10) for r in range(128)}, 100.0)
+    document = t.report(job)
+    absent(document, "A08", "A09", "A10", "A11", "A12", "A04")
+    found(document, "A02", "W07")
+
+
+@mistake("kinds", "few large independent calls do not make a job of collective ones independent")
+def _(t):
+    job = t.job()
+    job.mpiio(OUT, writes=[(4000, 64 * MIB), (3000, 100)], write_time=4 * 80.0, COLL_WRITES=4000, INDEP_WRITES=3000)
+    job.posix(OUT, -1, writes=[(4000, 64 * MIB), (3000, 100)], write_time=4 * 70.0)
+    absent(t.report(job), "A02")
+
+
+@mistake("sparse", "a file is as large as what it holds, not as its last byte")
+def _(t):
+    job = t.job()
+    job.posix(OUT, -1, writes=[(160, MIB)], write_time=4 * 70.0, size=40 * GIB)
+    job.lustre(OUT, osts=[3])
+    absent(t.report(job), "O02")
+
+
+@mistake("alone", "opens of one rank are not what others could share; what it reads for all is as it should be")
+def _(t):
+    job = t.job()
+    job.posix(LOCAL, 0, writes=[(100, MIB)], write_time=1.0, meta_time=60.0, OPENS=3003)
+    f = finding(t.report(job), "A07")
+    assert f is None or f["cost_s"] <= 1.0, f
+    job = t.job()
+    job.posix(LOCAL, 0, reads=[(1024, MIB)], read_time=40.0)
+    absent(t.report(job), "A07")
+
+
+@mistake("silent", "time that nobody understands is said to be so, with what is known of it")
+def _(t):
+    job = t.job()
+    job.posix(LOCAL, 0, writes=[(40, 16 * MIB)], write_time=95.0, meta_time=0.5)
+    for rank in range(1, 4):
+        job.posix(LOCAL + str(rank), rank, writes=[(40, 16 * MIB)], write_time=94.0)
+    text = t.report(job)["verdict"]["text"]
+    for words in ("not explained", "MiB/s", "in writes", "slowest rank 95.5 s", "--trace"):
+        assert words in text, (words, text)
+
+
+@mistake("silent", "a job at full speed hears that it is")
+def _(t):
+    job = t.job()
+    busy(job, 95.0)
+    text = t.report(job)["verdict"]["text"]
+    assert "near what counts as good" in text and "not explained" not in text, text
+
+
+@mistake("silent", "what is explained, or hardly worth a word, is not called unexplained")
+def _(t):
+    job = t.job()
+    job.posix(LOCAL, 0, writes=[(200000, 4 * KIB)], write_time=60.0)
+    assert "not explained" not in t.report(job)["verdict"]["text"]
+    job = t.job()
+    job.posix(LOCAL, 0, writes=[(40, 16 * MIB)], write_time=9.0)
+    assert "not explained" not in t.report(job)["verdict"]["text"]
+
+
+@mistake("level", "HIGH is a tenth of the run time and more; what costs most comes first")
+def _(t):
+    for seconds, level in ((9.0, "WARN"), (11.5, "HIGH")):
+        job = t.job()
+        job.posix(LOCAL, 0, writes=[(100000, 4 * KIB)], write_time=seconds)
+        assert finding(t.report(job), "W01")["level"] == level, (seconds, finding(t.report(job), "W01"))
+
+
+@mistake("hdf5", "rows of a dataset that are written in pieces are not HDF5's metadata")
+def _(t):
+    job = t.job()
+    job.hdf5(OUT)
+    job.dataset(OUT, "d", writes=[(40, 5000 * 512)])
+    job.mpiio(OUT, writes=[(200000, 512)], write_time=4 * 60.0)
+    job.posix(OUT, -1, writes=[(200000, 512)], write_time=4 * 55.0)
+    absent(t.report(job), "H03")
+
+
+@mistake("count", "tiny reads that go back or start anywhere are not why huge ones are slow", nprocs=16)
+def _(t):
+    job = t.job()
+    job.posix(OUT, -1, reads=[(1000, 128 * MIB), (63488, 512)], read_time=16 * 60.0, random=63000, FILE_NOT_ALIGNED=63488)
+    document = t.report(job)
+    for rule in ("R03", "O05"):
+        f = finding(document, rule)
+        assert f is None or f["level"] == "INFO", f
+
+
 @mistake("meta", "seeks are cheap: what opens take is not theirs", nprocs=1)
 def _(t):
     job = t.job()
     job.posix(LOCAL, 0, writes=[(80000, KIB)], write_time=2.0, meta_time=30.0, OPENS=80000, STATS=80000, SEEKS=240000)
     document = t.report(job)
     first = document["findings"][0]
-    assert first["rule"] == "F03" and 15 < first["cost_s"] < 20, first  # weights 80000 : 40000 : 24000
+    assert first["rule"] == "F03" and 29 < first["cost_s"] <= 30, first  # a stat and three seeks come with each open
     assert (finding(document, "F05") or {"cost_s": 0})["cost_s"] < 1, finding(document, "F05")
 
 

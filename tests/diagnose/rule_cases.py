@@ -8,6 +8,7 @@ unless told otherwise) the finding has this level, its first culprit is this fil
 is this figure, within a factor; figures are computed here from what the job did, not from what the program says.
 With the lines `relax` in a profile the rule does not hold at x = above. All jobs last 100 s and have 4 ranks unless
 `job` says otherwise."""
+from calls import MS, Cluster
 from jobs import GIB, KIB, MIB, TIB
 
 CASES = []
@@ -70,6 +71,36 @@ def _(job, x):
     job.posix(LOCAL, 0, writes=[(100, 16 * MIB)], write_time=x + 99 * 0.01, F_MAX_WRITE_TIME=x, MAX_WRITE_TIME_SIZE=16 * MIB)
 
 
+def stalling(job, stalls, each, calls=1000, large=0):
+    """Rank 0 writes 64 KiB at a time, 100 µs each; some calls take far longer, or are larger and take longer."""
+    segments, now, count = [], 1.0, 0
+    for k in range(calls):
+        stalled = k % (calls // stalls) == 0 and count < stalls
+        count += stalled
+        size, seconds = (large or 64 * KIB, each) if stalled else (64 * KIB, 1e-4)
+        segments.append((k * 64 * KIB, size, now, now + seconds))
+        now += seconds + 1e-5
+    busy(job, 0.5, ranks=range(1, job.nprocs))
+    job.posix(LOCAL, 0, writes=[(calls - count, 64 * KIB), (count, large or 64 * KIB)], write_time=sum(s[3] - s[2] for s in segments))
+    job.trace(LOCAL, 0, writes=segments)
+
+
+@case("T07", 251, 250, at=100, level="HIGH", culprit=LOCAL, cost=20.0, relax="stall_share = 0.05")
+def _(job, x):
+    """x of 1,000 writes take 0.2 s each."""
+    stalling(job, x, 0.2)
+
+
+@case("T07", 99, 100, note="calls", relax="stall_calls = 200")
+def _(job, x):
+    stalling(job, 10, 0.2, x)
+
+
+@case("T07", 1 * MIB, 128 * KIB, note="larger ones take longer of themselves")
+def _(job, x):
+    stalling(job, 10, 0.2, large=x)
+
+
 def heat(job, bins, write_bins=None):
     """All bytes of rank 0 in a heat map of 100 bins."""
     nothing = [0] * 100
@@ -97,6 +128,86 @@ def _(job, x):
     for k in range(x):
         bins[10 + 20 * k] = 64 * 16 * MIB
     heat(job, [0] * 100, bins)
+
+
+def bursts(job, count, gap, reads=False, each=3.0):
+    """Each rank writes (or reads) 512 MiB at a time for `each` seconds, then computes."""
+    name, bins = "/local/step.%d", [0] * 100
+    for k in range(count):
+        for b in range(int(each)):
+            bins[int(5 + k * (each + gap)) + b] = 512 * MIB // int(each)
+    for rank in range(job.nprocs):
+        many, seconds = [(count * 32, 16 * MIB)], count * each
+        job.posix(name % rank, rank, **({"reads": many, "read_time": seconds} if reads else {"writes": many, "write_time": seconds}))
+    job.heat("POSIX", {rank: ([0] * 100, bins) if reads else (bins, [0] * 100) for rank in range(job.nprocs)})
+
+
+@case("T08", 2, 3, at=6, level="WARN", cost=18.0, relax="overlap_bursts = 7")
+def _(job, x):
+    """x bursts of 3 s with 10 s of computing between them."""
+    bursts(job, x, 10)
+
+
+@case("T08", 1, 2, at=6, cost=18.0, note="share", relax="overlap_share = 0.2")
+def _(job, x):
+    """Four bursts, x seconds of computing after each."""
+    bursts(job, 4 if x < 6 else 6, x)
+
+
+@case("T08", 97, 90, at=70, level="WARN", cost=18.0, note="overlapped already")
+def _(job, x):
+    """It computes for x of 100 s, on one processor, and is in I/O for 18."""
+    bursts(job, 6, 10)
+    for rank in range(job.nprocs):
+        job.process(rank, F_USER_TIME=x)
+
+
+@case("T09", 2, 3, at=6, level="WARN", cost=15.0, relax="overlap_bursts = 7")
+def _(job, x):
+    """Nothing can be read before the program has begun."""
+    bursts(job, x + 1 if x < 6 else x, 10, reads=True)
+
+
+def conflict(job, first, then, reads=False, closed=0.0, **more):
+    """Rank 0 writes a MiB at `first`, rank 1 writes or reads one at `then`."""
+    busy(job, 5.0)
+    job.posix(OUT, -1, writes=[(1 if reads else 2, MIB)], reads=[(1, MIB)] if reads else [], write_time=0.2, openers=job.nprocs,
+              F_CLOSE_START_TIMESTAMP=closed, F_CLOSE_END_TIMESTAMP=closed, **more)  # fmt: skip
+    job.trace(OUT, 0, writes=[(first, MIB, 1.0, 1.1)])
+    other = [(then, MIB, 2.0, 2.1)]
+    job.trace(OUT, 1, **{"reads" if reads else "writes": other})
+
+
+@case("V01", 2 * MIB, 2 * MIB - 1, level="WARN", culprit=OUT)
+def _(job, x):
+    """Ranges that touch, and that share a byte."""
+    conflict(job, MIB, x)
+
+
+@case("V01", 2 * MIB, 2 * MIB - 1, level="WARN", culprit=OUT, note="reads")
+def _(job, x):
+    conflict(job, MIB, x, reads=True)
+
+
+@case("V01", 1.5, 50.0, level="WARN", note="closed before")
+def _(job, x):
+    conflict(job, MIB, MIB, reads=True, closed=x)
+
+
+@case("V01", 1, 0, note="a sync")
+def _(job, x):
+    conflict(job, MIB, MIB, FSYNCS=x)
+
+
+@case("V01", 5, 4, note="opened again")
+def _(job, x):
+    conflict(job, MIB, MIB, OPENS=x)
+
+
+@case("V01", 0, 1, note="appends")
+def _(job, x):
+    """Where appends end up is not known: as if each began at 0."""
+    conflict(job, 0, x)
 
 
 # ---- storage targets
@@ -204,6 +315,19 @@ def _(job, x):
     job.stdio(LOCAL, 0, writes=[(x // KIB, KIB)], write_time=60.0)
 
 
+@case("L09", 999, 1000, at=20000, level="HIGH", culprit=LOCAL, cost=20.0, relax="stdio_calls = 2000")
+def _(job, x):
+    """x lines of 40 bytes, each a call of the system that takes 1 ms."""
+    job.stdio(LOCAL, 0, writes=[(x, 40)], write_time=x * 1e-3)
+
+
+@case("L09", 65536, 65535, note="size of calls", relax="stdio_call_bytes = 1KiB")
+def _(job, x):
+    busy(job)
+    job.posix("/local/large", 0, writes=[(640, 16 * MIB)], write_time=5.0)
+    job.stdio(LOCAL, 0, writes=[(1000, x)], write_time=3.0)
+
+
 @case("L07", 63, 64, level="WARN|INFO", culprit=OUT, relax="interface_bytes = 128MiB")
 def _(job, x):
     """The ranks share a file with plain writes of 2 MiB."""
@@ -227,6 +351,21 @@ def _(job, x):
         count = 3 * x if rank == 2 else 100 - x
         if count:
             job.posix("/local/out.%d" % rank, rank, writes=[(count, 32 * MIB)], write_time=count * 32 / 240)
+
+
+@case("A07", 4096, 4097, note="what it reads for all", job={"run_time": 200}, relax="one_rank_input = 8GiB")
+def _(job, x):
+    """Rank 0 reads x MiB and passes them on."""
+    job.posix(LOCAL, 0, reads=[(x, MIB)], read_time=100.0)
+
+
+@case("A13", 90, 91, at=99, level="WARN", culprit="3", cost=40 * 0.5, job={"nprocs": 16}, relax="one_rank = 0.995")
+def _(job, x):
+    """All 16 ranks write 100 times 100 MiB through MPI-IO; rank 3 moves x % of them on disk, rank 5 the rest."""
+    for rank in range(16):
+        job.mpiio(OUT, rank, writes=[(100, 100 * MIB)], kind="COLL", write_time=40.0)
+    for rank, share in ((3, x), (5, 100 - x)):
+        job.posix(OUT, rank, writes=[(share * 16, 100 * MIB)], write_time=40.0 * share / 100)
 
 
 def aggregated(job, active, small=0):
@@ -319,6 +458,28 @@ def _(job, x):
     job.posix(OUT, 0, reads=[(x, 8 * MIB)], read_time=60.0, size=x * 8 * MIB)
 
 
+def in_pieces(job, pieces, own=0, each=2e-3):
+    """100 dataset writes of each rank of 64 KiB each, in so many pieces; HDF5 adds own bytes."""
+    name, n = "/scratch/run/out.h5", 100 * job.nprocs
+    size = 64 * KIB
+    job.hdf5(name)
+    job.dataset(name, "d", writes=[(n, size)], collective=1)
+    job.mpiio(name, writes=[(n, size)] + ([(n, own // n)] if own else []), kind="COLL", write_time=n * pieces * each)
+    job.posix(name, -1, writes=[(n * pieces, size // pieces)] + ([(n, own // n)] if own else []), write_time=n * pieces * each)
+
+
+@case("H07", 9, 10, at=100, level="HIGH", culprit="/scratch/run/out.h5", cost=20.0, relax="call_amplification = 20")
+def _(job, x):
+    """Each dataset access becomes x writes of 2 ms."""
+    in_pieces(job, x)
+
+
+@case("H07", 26 * MIB, 24 * MIB, note="HDF5's own metadata", relax="dataset_own = 0.1")
+def _(job, x):
+    """Of 25 MiB of datasets; x more are metadata."""
+    in_pieces(job, 64, own=x)
+
+
 @case("H02", 99, 100, at=40000, level="HIGH", culprit=OUT, cost=50.0, relax="dataset_transfers = 200")
 def _(job, x):
     job.hdf5(OUT)
@@ -332,6 +493,57 @@ def _(job, x):
     job.hdf5(OUT)
     job.dataset(OUT, "d", writes=[(10, 16 * MIB)], collective=1)
     job.mpiio(OUT, writes=[(10, 16 * MIB)], reads=[(x, 512)], kind="INDEP", read_time=4 * 50.0, write_time=4.0, INDEP_WRITES=0, COLL_WRITES=10)
+
+
+def by_element(job, calls, size, seconds, below=0.2):
+    """Rank 0 gives HDF5 `size` bytes at a time; it gives them on in large pieces, which take `below`."""
+    busy(job, 0.1, ranks=range(1, job.nprocs))
+    job.hdf5(LOCAL, 0, parallel=False)
+    job.dataset(LOCAL, "d", 0, writes=[(calls, size)], write_time=seconds + below)
+    job.posix(LOCAL, 0, writes=[(4, 4 * MIB)], write_time=below)
+
+
+@case("L11", 999, 1000, at=200000, level="WARN", culprit=LOCAL, cost=20.0, relax="major_faults = 2000")
+def _(job, x):
+    """x page faults of rank 0 that take 100 µs each; it computes for 50 s."""
+    busy(job, 5.0)
+    job.extra(LOCAL, 0, MMAPS=1, BYTES_MAPPED=GIB)
+    for rank in range(job.nprocs):
+        mapped = {"MAJOR_FAULTS": x, "MMAPS": 1, "BYTES_MAPPED": GIB} if rank == 0 else {}
+        job.process(rank, F_USER_TIME=50.0, **mapped)
+
+
+@case("L11", 999 * 4096, 1001 * 4096, note="no more than there are pages")
+def _(job, x):
+    busy(job, 5.0)
+    job.extra(LOCAL, 0, MMAPS=1, BYTES_MAPPED=x)
+    for rank in range(job.nprocs):
+        job.process(rank, **({"MAJOR_FAULTS": 5000, "MMAPS": 1, "BYTES_MAPPED": x} if rank == 0 else {}))
+
+
+@case("L11", 999, 1000, at=900000, level="WARN", cost=5.0, note="no more than it waited")
+def _(job, x):
+    """It was on a processor for 90 s of 100, and in I/O for 5."""
+    busy(job, 5.0)
+    job.extra(LOCAL, 0, MMAPS=1, BYTES_MAPPED=10 * GIB)
+    for rank in range(job.nprocs):
+        job.process(rank, F_USER_TIME=80.0, F_SYSTEM_TIME=10.0, **({"MAJOR_FAULTS": x, "MMAPS": 1, "BYTES_MAPPED": 10 * GIB} if rank == 0 else {}))
+
+
+@case("H08", 999, 1000, at=60000, level="HIGH", culprit=LOCAL, cost=20.0, relax="element_calls = 2000")
+def _(job, x):
+    by_element(job, x, 8, 20.0)
+
+
+@case("H08", 4097, 4096, cost=20.0, note="bytes", relax="element_bytes = 1KiB")
+def _(job, x):
+    by_element(job, 5000, x, 20.0)
+
+
+@case("L10", 9.9, 10.1, level="INFO", culprit=LOCAL, relax="unexplained_share = 0.2")
+def _(job, x):
+    """Large calls that take long inside of HDF5: it compresses."""
+    by_element(job, 500, MIB, x)
 
 
 @case("H04", 99, 100, level="HIGH", culprit=OUT, relax="flushes_absolute = 200")
@@ -359,6 +571,14 @@ def _(job, x):
 def _(job, x):
     job.pnetcdf(OUT, writes=[(x, 8 * KIB)])
     job.mpiio(OUT, writes=[(x, 8 * KIB)], write_time=4 * 50.0)
+
+
+@case("N04", 3999, 4000, at=40000, level="HIGH", culprit=OUT, cost=20.0, relax="element_calls = 2000")
+def _(job, x):
+    """x calls of 4 ranks, 20 s of each inside of PnetCDF."""
+    job.pnetcdf(OUT, writes=[(x, 8)], kind="NB", F_WRITE_TIME=4 * 21.0)
+    job.mpiio(OUT, writes=[(8, 8 * MIB)], kind="COLL", write_time=4 * 1.0)
+    job.posix(OUT, 0, writes=[(8, 8 * MIB)], write_time=1.0)
 
 
 @case("N02", 99, 100, level="INFO", culprit=OUT, relax="dataset_transfers = 200")
@@ -477,7 +697,7 @@ def _(job, x):
     job.posix(OUT, -1, reads=[(x, MIB)], read_time=4 * 50.0, size=100 * MIB)
 
 
-@case("R07", 999, 1000, level="INFO", culprit=OUT, relax="empty_reads_absolute = 2000")
+@case("R07", 999, 1000, level="INFO|WARN", culprit=OUT, relax="empty_reads_absolute = 2000")
 def _(job, x):
     busy(job)
     job.posix(OUT, 0, reads=[(x, 0)], read_time=1.0)
@@ -489,6 +709,31 @@ def _(job, x):
 
 
 # ---- file operations
+
+
+@case("F13", 0.09, 0.11, at=20.0, level="HIGH", culprit=LOCAL, cost=20.0, relax="lock_time = 1")
+def _(job, x):
+    """10 locks of rank 0 that wait x seconds together."""
+    busy(job)
+    job.posix(LOCAL, 0, writes=[(10, 100)], write_time=0.001)
+    job.extra(LOCAL, 0, LOCKS=10, F_META_TIME=x)
+
+
+def same_path(job, seconds, ranks):
+    job.nprocs = ranks
+    busy(job, 5.0)
+    job.posix("/scratch/run/app.cfg", -1, reads=[(ranks, 1000)], read_time=0.001, meta_time=seconds * ranks, size=1000)
+
+
+@case("F14", 0.0049, 0.0051, at=15.0, level="HIGH", culprit="/scratch/run/app.cfg", cost=15.0, relax="same_path_time = 1")
+def _(job, x):
+    """16 ranks open one file, which takes x seconds each."""
+    same_path(job, x, 16)
+
+
+@case("F14", 15, 16, note="ranks", relax="same_path_ranks = 32")
+def _(job, x):
+    same_path(job, 2.0, x)
 
 
 @case("F01", 10.0, 10.1, at=40.0, level="HIGH", culprit=OUT, cost=40.0, relax="metadata_share = 0.2")
@@ -559,6 +804,28 @@ def _(job, x):
 def _(job, x):
     busy(job, 10.0)
     job.extra(LOCAL, 0, UNLINKS=x, F_META_TIME=20.0)
+
+
+@case("F15", 99, 100, at=2000, level="HIGH", culprit=LOCAL, cost=20.0, relax="syncs_absolute = 3000")
+def _(job, x):
+    """x msyncs of rank 0, and as many syncs of ranges, 10 ms each."""
+    busy(job, 10.0)
+    job.posix(LOCAL, 0, writes=[(1, 100)], write_time=1e-5)
+    job.extra(LOCAL, 0, MSYNCS=x // 2, RANGE_SYNCS=x - x // 2, F_META_TIME=x * 0.01)
+
+
+@case("F16", 9999, 10000, at=20000, level="WARN", culprit="/scratch/run", cost=20.0, relax="listings_absolute = 30000")
+def _(job, x):
+    busy(job, 10.0)
+    job.extra("/scratch/run", 0, READDIRS=x, F_META_TIME=x * 0.001)
+
+
+@case("F17", 999, 1000, at=20000, level="HIGH", culprit=LOCAL, cost=20.0, relax="changes_absolute = 30000")
+def _(job, x):
+    """Truncated, allocated, linked and asked for attributes; a fifth of the time goes into as many locks, which are told elsewhere."""
+    busy(job, 10.0)
+    kinds = ("TRUNCATES", "ALLOCATES", "CHMODS", "UTIMES", "XATTRS", "LINKS", "MKDIRS")
+    job.extra(LOCAL, 0, F_META_TIME=x * 0.00125, LOCKS=x, **{kind: x // 7 + (k < x % 7) for k, kind in enumerate(kinds)})
 
 
 @case("F10", 999, 1000, level="HIGH", culprit=LOCAL, cost=20.0, relax="failed_absolute = 2000")
@@ -890,3 +1157,267 @@ def _(job, x):
 def _(job, x):
     """4 ranks read x + 32 MiB of a file of 16 MiB: 64 MiB more than it has from 48 on."""
     job.posix(OUT, -1, reads=[(x + 32, MIB)], read_time=4 * 50.0, size=16 * MIB)
+
+
+# ---- client and servers of the file system
+
+VOL = "/mnt/vol/out.dat"
+PIECE = 128 * KIB
+
+
+def requests(job, n, rpcs, kind="write", cluster=None):
+    """Rank 0 moves n pieces; rpcs(i): what the i-th request asks of servers, (server, kind, after, duration, disk) in ms."""
+    c = cluster or Cluster(job)
+    call = c.call(0, "POSIX", "pwrite" if kind == "write" else "pread", kind, VOL, 0, n * PIECE, 1000 * MS, 0)
+    now = 1001 * MS
+    for i in range(n):
+        now = c.request(0, kind, VOL, i * PIECE, PIECE, now, [(s, k, int(a * MS), int(t * MS), int(d * MS)) for s, k, a, t, d in rpcs(i)])
+    call["end"] = now + MS
+    c.finish()
+    seconds = (now - 1000 * MS) / 1e9
+    job.posix(VOL, 0, **{kind + "s": [(n, PIECE)], kind + "_time": seconds})
+    return seconds
+
+
+@case("C01", 1.49, 1.51, at=3, level="HIGH", cost=100 * 0.1 * 2, factor=1.05, relax="slow_server = 4")
+def _(job, x):
+    requests(job, 100, lambda i: [(0, "write", 0, 100, 60), (1, "write", 0, 100, 60), (2, "write", 0, 100 * x, 60)])
+
+
+@case("C02", 57, 58, relax="server_skew = 1.5")
+def _(job, x):
+    requests(job, 80 + x, lambda i: [(i % 2 if i < 80 else 2, "write", 0, 100, 60)])
+
+
+@case("C03", 100, 101, at=200, level="HIGH|WARN", cost=200 * 0.1 * (1 - 1 / 200), factor=1.1, relax="cut_requests = 0.5")
+def _(job, x):
+    c = Cluster(job)
+    end = c.move(0, "write", "/mnt/vol/cut", 0, x * 256, 60000 * MS, [(0, "write", 0, 100 * MS, 60 * MS)], piece=256)
+    job.posix("/mnt/vol/cut", 0, writes=[(1, x * 256)], write_time=end / 1e9 - 60)
+    requests(job, 900, lambda i: [(0, "write", 0, 10, 6)], cluster=c)
+
+
+@case("C04", 1.6, 1.75, at=8, level="HIGH|WARN", cost=8, factor=1.1, relax="lock_wait = 0.9")
+def _(job, x):
+    c = Cluster(job)
+    for rank in range(3):
+        wait = int(x * 1000) if rank else 0
+        start = (1000 + 10000 * rank - wait) * MS
+        end = c.move(rank, "write", VOL, rank * 10 * PIECE, 10 * PIECE, start, [(0, "write", 0, 995 * MS, 600 * MS)], before=wait * MS + MS // 10)
+        job.posix(VOL + ".%d" % rank, rank, writes=[(1, 10 * PIECE)], write_time=(end - start) / 1e9)
+    c.finish()
+
+
+@case("C04", 0, 1, note="each its own file")
+def _(job, x):
+    c = Cluster(job)
+    for rank in range(4):
+        name = VOL if x else VOL + ".%d" % rank
+        before = 10000 * rank * MS + MS if x else MS
+        end = c.move(rank, "write", name, rank * 10 * PIECE, 10 * PIECE, 1000 * MS, [(0, "write", 0, 990 * MS, 600 * MS)], before=before)
+        job.posix(VOL + ".%d" % rank, rank, writes=[(1, 10 * PIECE)], write_time=end / 1e9 - 1)
+    c.finish()
+
+
+@case("C05", 10, 11, at=60, level="HIGH|WARN", cost=6, factor=1.1, relax="modify_requests = 0.9")
+def _(job, x):
+    read = (0, "read", 0, 100, 60)
+    requests(job, 100, lambda i: ([read] if i < x else []) + [(0, "write", 100, 100, 60), (1, "write", 100, 100, 60)])
+
+
+@case("C06", 2, 3, level="INFO", relax="cached_reads = 0.5")
+def _(job, x):
+    c = Cluster(job)
+    for i in range(x):
+        c.call(0, "POSIX", "pread", "read", VOL, i * 4096, 4096, (50000 + i) * MS, (50000 + i) * MS + 5000)
+    for i in range(20):
+        c.move(0, "read", VOL, i * PIECE, PIECE, (60000 + 100 * i) * MS, [(0, "read", 0, 10 * MS, 6 * MS)])
+    c.finish()
+    job.posix(VOL, 0, reads=[(20 + x, PIECE)], read_time=3.0)
+
+
+@case("C07", 46, 44, at=10, level="WARN", cost=100 * 0.08, factor=1.1, relax="server_queue = 0.95")
+def _(job, x):
+    requests(job, 100, lambda i: [(0, "write", 0, 100, x), (1, "write", 0, 100, x)])
+
+
+# ---- data loaders, io_uring
+
+
+def samples(job, count, random, size=20000, read=None, **more):
+    """Rank 0 reads `count` records of 20 KB, 2 ms each, `random` of them behind the one before."""
+    job.posix(LOCAL, 0, reads=[(count, size)], read_time=count * 2e-3, random=random, size=read or count * size, **more)
+
+
+SHUFFLED = 10000 * (2e-3 - 20000 / RATE)
+
+
+@case("E01", 3499, 3500, at=5000, level="HIGH", culprit=LOCAL, cost=SHUFFLED, job={"nprocs": 1}, relax="shuffled_least = 0.4")
+def _(job, x):
+    samples(job, 10001, x)
+
+
+@case("E01", 6501, 6500, job={"nprocs": 1}, note="backwards is no shuffled order", relax="shuffled_most = 0.6")
+def _(job, x):
+    samples(job, 10001, x)
+
+
+@case("E01", 20001, 20000, level="HIGH", job={"nprocs": 1}, note="of a part of the file only", relax="shuffled_read = 0.6")
+def _(job, x):
+    samples(job, 10000, 5000, read=x * 20000)
+
+
+@case("E01", 1000, 1001, job={"nprocs": 1}, note="however few samples there are", relax="small_requests_absolute = 2000")
+def _(job, x):
+    samples(job, x, x // 2)
+
+
+@case("E01", 2, 1, level="HIGH", note="ranks of MPI, unless it is Python", job={"nprocs": 1})
+def _(job, x):
+    job.nprocs = x
+    samples(job, 10000, 5000)
+
+
+def epochs(job, files, times, size=MIB, each=0.1):
+    for k in range(files):
+        job.posix("/scratch/set/%d" % k, k % job.nprocs, reads=[(times, size)], read_time=times * each, size=size, OPENS=times)
+
+
+@case("E02", 99, 100, at=400, level="HIGH", cost=4 * 100 * 0.1, job={"run_time": 200}, relax="epoch_files = 200")
+def _(job, x):
+    """Each rank reads its part of x files in five epochs."""
+    epochs(job, x, 5)
+
+
+@case("E02", 63, 64, at=4000, note="however few bytes there are", relax="redundant_bytes = 200MiB", level="HIGH", job={"nprocs": 1})
+def _(job, x):
+    """128 files, x MiB of them again."""
+    epochs(job, 128, 2, size=x * MIB // 128 if x < 200 else MIB)
+
+
+@case("E02", 1, 2, level="HIGH", note="ranks that read it once each are no epochs")
+def _(job, x):
+    for k in range(400):
+        job.posix("/scratch/set/%d" % k, -1, reads=[(4 * x, MIB)], read_time=4 * x * 0.1, size=MIB, OPENS=4 * x)
+
+
+def with_workers(job, workers, computes, reads, idle, index=0.0):
+    """Processes that read for the first one: each computes and reads so long, and `index` seconds with a file that all of them open."""
+    job.process(0, F_USER_TIME=100.0 - idle, PARENT_RANK=-1)
+    job.posix("/home/me/run.log", 0, writes=[(10, 80)], write_time=1e-4)
+    for rank in range(1, workers + 1):
+        job.process(rank, F_USER_TIME=computes, PARENT_RANK=0)
+        for k in range(10):
+            job.posix("/local/set/%d.%d" % (rank, k), rank, reads=[(8, 4 * MIB)], read_time=reads / 10)
+        if index:
+            job.posix("/local/index", rank, reads=[(2, 4 * MIB)], read_time=index)
+
+
+@case("E04", 29.5, 30.5, at=80.0, level="WARN", cost=20.0, job={"nprocs": 3}, relax="workers_wait = 0.9")
+def _(job, x):
+    """Two workers are busy all the time, 40 s of it in files; the process that they read for waits x seconds."""
+    with_workers(job, 2, 58.0, 40.0, x)
+
+
+@case("E04", 49.0, 51.0, level="WARN", cost=20.0, job={"nprocs": 3}, note="workers that wait are enough", relax="workers_busy = 0.95")
+def _(job, x):
+    with_workers(job, 2, x, 40.0, 80.0)
+
+
+@case("E04", 4.9, 5.1, at=40.0, level="WARN", job={"nprocs": 3}, note="who computes needs no reader", relax="overlap_share = 0.5")
+def _(job, x):
+    with_workers(job, 2, 98.0 - x, x, 80.0)
+
+
+@case("E05", 7, 8, at=31, level="WARN", culprit="/local/index", cost=8.0 * (1 - 6 / 31), job={"nprocs": 32}, relax="workers_many = 40")
+def _(job, x):
+    """x workers, each busy for 15 of 100 s: 8 s of it with what all of them need."""
+    job.nprocs = x + 1
+    with_workers(job, x, 2.0, 5.0, 30.0, index=8.0)
+
+
+@case("E05", 20.0, 17.0, at=12.0, job={"nprocs": 17}, note="busy workers are not too many", relax="workers_idle = 0.1")
+def _(job, x):
+    with_workers(job, 16, x - 2.0, 5.0, 30.0, index=2.0)
+
+
+def in_turn(job, reads, computes, files=200, spread=100, threads=1):
+    """It reads during the whole run, or in `spread` of 100 parts of it."""
+    for k in range(files):
+        job.posix("/local/set/%d" % k, 0, reads=[(2, 2 * MIB)], read_time=reads / files)
+    job.process(0, F_USER_TIME=computes, THREADS=threads)
+    job.heat("POSIX", {0: ([0] * 100, [4 * MIB] * spread + [0] * (100 - spread))})
+
+
+@case("E03", 4.9, 5.1, at=30.0, level="WARN", cost=30.0, job={"nprocs": 1}, relax="overlap_share = 0.4")
+def _(job, x):
+    in_turn(job, x, 60.0)
+
+
+@case("E03", 4.9, 5.1, at=20.0, level="WARN", cost=20.0, job={"nprocs": 1}, note="no more than it does besides")
+def _(job, x):
+    in_turn(job, 100.0 - x, x)
+
+
+@case("E03", 2, 1, level="WARN", cost=30.0, job={"nprocs": 1}, note="other threads that read")
+def _(job, x):
+    in_turn(job, 30.0, 60.0, threads=x)
+
+
+@case("E03", 97.0, 92.0, at=80.0, level="WARN", cost=20.0, job={"nprocs": 1}, note="overlapped already")
+def _(job, x):
+    in_turn(job, 30.0, x)
+
+
+@case("E03", 99, 100, level="WARN", job={"nprocs": 1}, note="however few reads there are", relax="loader_reads = 200")
+def _(job, x):
+    for k in range(x):
+        job.posix("/local/set/%d" % k, 0, reads=[(1, 2 * MIB)], read_time=30.0 / x)
+    job.process(0, F_USER_TIME=60.0)
+    job.heat("POSIX", {0: ([0] * 100, [4 * MIB] * 100)})
+
+
+@case("E03", 19, 21, level="WARN", job={"nprocs": 1}, note="input that is loaded at the start", relax="burst_bytes = 0.4")
+def _(job, x):
+    in_turn(job, 6.0, 60.0, spread=x)
+
+
+def ring(job, submits, depth, count=20000, each=1e-3, size=4 * KIB):
+    job.posix(LOCAL, 0, reads=[(count, size)], read_time=count * each)
+    job.extra(LOCAL, 0, AIO_READS=count)
+    job.process(0, URING_OPS=count, URING_SUBMITS=submits, URING_DEPTH_SUM=round(submits * depth), URING_DEPTH_MAX=max(1, round(depth)))
+
+
+@case("U01", 999, 1000, at=20000, level="HIGH", culprit=LOCAL, cost=20.0 * 7 / 8, factor=1.05, job={"nprocs": 1}, relax="uring_submits = 30000")
+def _(job, x):
+    ring(job, x, 1)
+
+
+@case("U01", 1.5, 1.49, job={"nprocs": 1}, note="several at a time", relax="uring_depth = 1.2")
+def _(job, x):
+    ring(job, 20000, x)
+
+
+@case("U01", 999, 1000, level="HIGH", cost=60 * (0.012 - 4 * MIB / RATE), job={"nprocs": 1, "run_time": 2}, note="large requests: what their bytes need stays")
+def _(job, x):
+    ring(job, x, 1, count=60, each=0.012, size=4 * MIB)
+
+
+@case("R01", 2, 3, level="HIGH", job={"nprocs": 1}, note="small files that are read whole", relax="whole_reads = 10")
+def _(job, x):
+    """900 files of 400 KiB in x reads each."""
+    for k in range(900):
+        job.posix("/local/%d" % k, 0, reads=[(x, 400 * KIB // x)], read_time=0.06)
+
+
+@case("R01", 2.0, 1.9, level="HIGH", job={"nprocs": 1}, note="many requests at a time")
+def _(job, x):
+    """Asynchronous reads; added up they take x times as long as all together."""
+    job.posix(LOCAL, 0, reads=[(20000, 4 * KIB)], read_time=20.0)
+    job.extra(LOCAL, 0, AIO_READS=20000, F_READ_SUM=20.0 * x)
+
+
+@case("R03", 1, 0, level="HIGH", job={"nprocs": 1}, note="the first read after an open has none before it")
+def _(job, x):
+    """12,000 reads of 2 MiB, from the start after each of 6,000 opens, or back and forth."""
+    job.posix(LOCAL, 0, reads=[(12000, 2 * MIB)], read_time=80.0, random=5999, OPENS=6000 if x else 1, size=32 * MIB)

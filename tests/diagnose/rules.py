@@ -3,6 +3,7 @@
 """rules.py IORAMA TABLES [RULE...]: every rule holds just above its limit and not just below it (cases.py)."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "compat"), os.path.join(os.path.dirname(HERE), "gen")]
 from rule_cases import CASES  # noqa: E402
 from common import Tap, in_parallel  # noqa: E402
+from consistency import BEYOND, TIME, contradictions, room, seconds_of, told  # noqa: E402
 from jobs import Job  # noqa: E402
 from layout import load_tables  # noqa: E402
 
@@ -51,15 +53,33 @@ def problems_of(case, found):
         yield "it costs %.3f s, not about %.3f s (%s)" % (found["cost_s"], case.cost, found["how"])
 
 
+def levels_earned(document):
+    """HIGH needs a share of the run time."""
+    for f in document["findings"]:
+        if f["level"] == "HIGH" and f["cost_s"] < 0.0999 * document["job"]["run_time"] and "cost_high" not in changed_limits(document):
+            yield "%s is HIGH for %g s of %g s" % (f["rule"], f["cost_s"], document["job"]["run_time"])
+    left = re.search(r"%s of it are not explained" % TIME, document["verdict"]["text"])
+    paid, io_time = [f for f in told(document) if f["rule"] not in BEYOND], document["verdict"]["io_time"]
+    if left and paid and seconds_of(left.groups()) + paid[0]["cost_s"] > 1.01 * io_time:
+        yield "%s, and %g s are explained, of %g s" % (left.group(), paid[0]["cost_s"], io_time)
+
+
+def changed_limits(document):
+    return {row["name"] for row in document["limits"] if row["source"] != "default"}
+
+
 def sound(document):
     """What holds for every finding of every report."""
     run_time, io_time = document["job"]["run_time"], document["verdict"]["io_time"]
-    order = {"HIGH": 0, "WARN": 1, "INFO": 2, "OK": 3}
-    levels = [order[f["level"]] for f in document["findings"]]
-    if levels != sorted(levels) and sorted(levels, key=lambda k: max(k, 1)) != sorted(levels):
-        yield "findings are out of order: %s" % [f["level"] for f in document["findings"]]
+    order = {"HIGH": 0, "WARN": 0, "INFO": 1, "OK": 2}
+    # that figures are lower bounds comes before all of them
+    keys = [(-1, 0) if f["rule"] == "I01" else (order[f["level"]], -f["cost_s"] if order[f["level"]] == 0 else 0) for f in document["findings"]]
+    if keys != sorted(keys):
+        yield "findings are out of order: %s" % [(f["level"], f["cost_s"]) for f in document["findings"]]
+    yield from levels_earned(document)
+    yield from contradictions(document)
     for f in document["findings"]:
-        if f["cost_s"] < 0 or f["cost_s"] > io_time + 1e-6 or io_time > run_time + 1e-6:
+        if f["cost_s"] < 0 or f["cost_s"] > room(document, f) + 1e-6 or io_time > run_time + 1e-6:
             yield "%s costs %g s of %g s in I/O" % (f["rule"], f["cost_s"], io_time)
         for key in ("title", "evidence", "how", "advice"):
             if f[key] and ("{" in f[key] or "nan" in f[key].split() or "inf" in f[key].split()):

@@ -106,6 +106,9 @@ int main(int argc, char **argv)
 	v.at[RAMA_DIAG_VALUE_file].text = argv[2];
 	v.at[RAMA_DIAG_VALUE_dir].text = argv[3];
 	v.at[RAMA_DIAG_VALUE_program].text = argv[2];
+	v.at[RAMA_DIAG_VALUE_command].text = argv[2];
+	v.at[RAMA_DIAG_VALUE_log].text = argv[2];
+	v.at[RAMA_DIAG_VALUE_launcher].text = "mpirun -n 2";
 	for (int i = 4; i < argc && bad == 0; i++)
 		bad = set_number(&v, argv[i]);
 	for (int i = 1; i < RAMA_DIAG_SNIPPETS && bad == 0; i++)

@@ -77,6 +77,8 @@ class Place:
 
 COMMON_C = b"""
 #define _GNU_SOURCE
+#include <aio.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -150,6 +152,13 @@ static herr_t die(hid_t s, void *x)
 	abort();
 	return 0;
 }
+static void fill(void)
+{
+	double before[8];
+	for (int i = 0; i < 8; i++)
+		before[i] = 500 + 8 * rank + i;
+	H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory_space, file_space, H5P_DEFAULT, before);
+}
 static void prepare(const char *path)
 {
 	hsize_t whole = 16, part = 8, start;
@@ -174,6 +183,7 @@ HDF5_AFTER = b"H5Pclose(collective); H5Sclose(memory_space); H5Sclose(file_space
 # interface: start of the symbols, headers, own parts
 INTERFACES = {
     "posix": (("posix_", "stdio_"), b"", b"", b"", b"", b""),
+    "uring": (("uring_",), b"#include <liburing.h>\n", b"", b"", b"", b""),
     "mpi": (("mpiio_", "mpi_"), b"#include <mpi.h>\n", b"", MPI_BEFORE, b"", b"MPI_Finalize();"),
     "hdf5": (("h5_",), b"#include <mpi.h>\n#include <hdf5.h>\n", HDF5_C, MPI_BEFORE, HDF5_CALL, HDF5_AFTER + b"MPI_Finalize();"),
     "netcdf": (("nc_",), b"#include <mpi.h>\n#include <netcdf.h>\n#include <netcdf_par.h>\n", b"", MPI_BEFORE, b"", b"MPI_Finalize();"),
@@ -189,7 +199,8 @@ def program(place, interface):
         raise Failed("there are no snippets for " + interface)
     parts = [COMMON_C, headers, own]
     parts += [b"static void run_%s(void)\n{\n%s}\n" % (n.encode(), place.snippet(n + ".c")) for n in names]
-    calls = call + b"".join(b'if (strcmp(argv[1], "%s") == 0) run_%s();\n' % (n.encode(), n.encode()) for n in names)
+    first = {n: b"fill(), " if n == "h5_collective_read" else b"" for n in names}
+    calls = call + b"".join(b'if (strcmp(argv[1], "%s") == 0) %srun_%s();\n' % (n.encode(), first[n], n.encode()) for n in names)
     main = MAIN_C.replace(b"@BEFORE@", before).replace(b"@CALLS@", calls).replace(b"@AFTER@", after)
     return names, b"".join(parts) + main
 
@@ -279,6 +290,15 @@ def hdf5_data(dataset, path=None):
     return check
 
 
+def hdf5_alone(dataset, path, want):
+    def check(place, printed, name):
+        out = os.path.join(place.folder, b"dumped")
+        run(["h5dump", "-d", dataset, "-b", "LE", "-o", out, path], place.folder)
+        expect(name + ": the dataset", read(out), want)
+
+    return check
+
+
 def hdf5_empty(place, printed, name):
     if b"GROUP \"/\"" not in run(["h5dump", "-H", place.file], place.folder):
         raise Failed(name + ": no HDF5 file")
@@ -295,7 +315,7 @@ def hdf5_property(*wanted):
     return check
 
 
-def netcdf_data(program_name, variables):
+def netcdf_data(program_name, variables, alone=False):
     def check(place, printed, name):
         plain = os.path.join(place.folder, b"copy.nc")
         shutil.copy(place.file, plain)
@@ -304,7 +324,7 @@ def netcdf_data(program_name, variables):
         for variable in variables:
             numbers = re.search(r"\b%s = ([^;]*);" % variable, body).group(1)
             have = [float(x) for x in numbers.replace("\n", " ").split(",")]
-            expect("%s: %s" % (name, variable), have, [float(x) for x in values(0, 0) + values(0, 1)])
+            expect("%s: %s" % (name, variable), have, [float(x) for x in values(0, 0) + ([] if alone else values(0, 1))])
 
     return check
 
@@ -329,7 +349,13 @@ CHECKS = {
     "posix_aligned": content(RECORD),
     "posix_mmap": printed_use(SUM, 0),
     "posix_keep": printed_use(SUM, 0),
+    "posix_read_ahead": printed_use(SUM, 0),
+    "posix_background": content(RECORD * STEPS),
+    "uring_depth": printed_use(SUM, 0),
+    "mpi_sync_between": printed_data([("0", "7"), ("0", "7")]),
     "posix_separate": content(INPUT),
+    "posix_steady": content(RECORD * STEPS),
+    "posix_lock_batch": content(RECORD * STEPS),
     "stdio_setvbuf": content(RECORD * STEPS),
     "stdio_to_write": content(doubles(*values(0, 0))),
     "mpiio_write_all": content(STEP_0),
@@ -347,17 +373,19 @@ CHECKS = {
     "h5_alignment": hdf5_empty,
     "h5_metadata": hdf5_empty,
     "h5_collective": hdf5_data("/data"),
+    "h5_collective_read": printed_data([("500", "507"), ("508", "515")]),
     "h5_flush_once": hdf5_data("/data"),
     "h5_one_selection": hdf5_data("/data"),
     "h5_chunks": hdf5_property(b"CHUNKED ( 8192 )"),
     "h5_nofill": hdf5_property(b"FILL_TIME H5D_FILL_TIME_NEVER", b"H5D_ALLOC_TIME_EARLY"),
     "nc_collective": netcdf_data("ncdump", ["data"]),
     "nc_chunks": netcdf_header,
+    "nc_one_call": netcdf_data("ncdump", ["data"], alone=True),
     "pnetcdf_no_sieving": exists,
     "pnetcdf_collective": netcdf_data("ncmpidump", ["data"]),
     "pnetcdf_nonblocking": netcdf_data("ncmpidump", ["u", "v", "w"]),
 }
-READS = ("posix_buffer_read", "posix_sorted_read", "posix_fstat", "posix_mmap", "posix_keep", "posix_separate",
+READS = ("uring_depth", "posix_read_ahead", "posix_buffer_read", "posix_sorted_read", "posix_fstat", "posix_mmap", "posix_keep", "posix_separate",
          "mpiio_read_all", "mpiio_nonblocking_read", "mpi_bcast", "mpi_stat_once")  # fmt: skip
 LARGEST = ("ranks=1073741824", "bytes=1125899906842624", "block=1073741824", "transfer=16777216", "alignment=1048576",
            "stripe_count=64", "stripe_size=16777216", "aggregators=1048576", "chunk=524288", "ost=2147483647")  # fmt: skip
@@ -369,7 +397,7 @@ def run_all(place, interface, names, binary, launcher):
             os.remove(place.file)
         if name in READS:
             place.write(place.file, INPUT * STEPS if "nonblocking" in name else INPUT)
-        one = [] if interface in ("netcdf",) and name == "nc_chunks" else launcher  # not parallel
+        one = [] if name in ("nc_chunks", "nc_one_call") else launcher  # not parallel
         printed = run([*one, binary, name], place.folder)
         if name not in CHECKS:
             raise Failed("nothing is known of " + name)
@@ -397,6 +425,9 @@ def in_c(place, interface, compiler, libraries, launcher):
 def case_posix(place):
     need("cc")
     in_c(place, "posix", ["cc"], [], [])
+    if not os.path.exists("/usr/include/liburing.h"):
+        raise Skip("liburing is not installed")
+    in_c(place, "uring", ["cc"], ["-luring"], [])
 
 
 def multiarch():
@@ -543,13 +574,21 @@ PYTHON_CHECKS = {
     "mpi_bcast_py": python_text,
     "python_buffer": content(RECORD * STEPS),
     "python_read_once": python_text,
+    "python_read_ahead": python_text,
+    "python_background": content(RECORD * STEPS),
+    "python_shuffle_blocks": python_text,
+    "python_keep_samples": python_text,
+    "python_workers": python_text,
+    "python_pack_samples": python_text,
     "numpy_write": content(doubles(*values(0, 0))),
     "h5py_collective": lambda place, printed, name: hdf5_data("/data", place.file)(place, printed, name),
     "h5py_chunks": exists,
+    "h5py_one_call": lambda place, printed, name: hdf5_alone("/data", place.file, doubles(*values(0, 0)))(place, printed, name),
     "h5py_metadata": exists,
     "h5py_container": exists,
 }
-PYTHON_ALONE = ("python_buffer", "python_read_once", "numpy_write", "h5py_chunks", "h5py_container")
+SAMPLES = ("python_shuffle_blocks", "python_keep_samples", "python_workers", "python_pack_samples")
+PYTHON_ALONE = (*SAMPLES, "python_background", "python_read_ahead", "h5py_one_call", "python_buffer", "python_read_once", "numpy_write", "h5py_chunks", "h5py_container")
 
 
 def case_python(place):
@@ -561,8 +600,10 @@ def case_python(place):
         for name in place.snippets(".py"):
             if os.path.exists(place.file):
                 os.remove(place.file)
-            if "read" in name or "bcast" in name:
+            if "read" in name or "bcast" in name or name in SAMPLES:
                 place.write(place.file, INPUT)
+            if os.path.exists(os.path.dirname(place.file) + b".bin"):
+                os.remove(os.path.dirname(place.file) + b".bin")
             script = place.write("script.py", PYTHON_BEFORE + place.snippet(name + ".py") + PYTHON_AFTER)
             launcher = [] if name in PYTHON_ALONE else ["mpirun.openmpi", "-n", str(RANKS)]
             printed = run([*launcher, PYTHON, "-W", "error::SyntaxWarning", script], place.data)
@@ -587,7 +628,15 @@ def commands_of(place):
 
 def shell_wanted(place):
     file, folder = place.file, place.data
+    once = [b"iorama", b"emulate", b"try", file]
+    mpi = [b"mpirun", b"-n", b"2", *once]
     return {
+        "try_size": [[*once, b"--ranks", b"2", b"--set", b"transfer_size=4194304"]],
+        "try_fsync": [[*once, b"--ranks", b"2", b"--set", b"fsync=file"]],
+        "try_alignment": [[*once, b"--ranks", b"2", b"--set", b"alignment=4096"]],
+        "try_collective": [[*mpi, b"--set", b"mpiio_type=collective"]],
+        "try_sieving": [[*mpi, b"--set", b"hints=romio_ds_write=disable"]],
+        "try_aggregators": [[*mpi, b"--set", b"hints=cb_nodes=1"]],
         "lfs_setstripe": [[b"lfs", b"setstripe", b"-c", b"8", b"-S", b"1048576", folder],
                           [b"lfs", b"migrate", b"-c", b"8", b"-S", b"1048576", file]],
         "lfs_setstripe_one": [[b"lfs", b"setstripe", b"-c", b"1", folder]],
@@ -595,7 +644,7 @@ def shell_wanted(place):
                             [b"lfs", b"find", folder, b"--ost", b"14"], [b"lfs", b"migrate", b"-c", b"1", file]],
         "daos_class": [[b"daos", b"fs", b"set-attr", b"--path=" + folder, b"--oclass=SX", b"--chunk-size=4194304"],
                        [b"daos", b"fs", b"get-attr", b"--path=" + folder]],
-        "iorama_trace": [[b"iorama", b"run", b"--trace", b"-o", b"trace.darshan", b"--", file],
+        "iorama_trace": [[b"iorama", b"run", b"--trace", b"-o", b"trace.darshan", b"--", *file.split(b" ")],
                          [b"iorama", b"report", b"--html", b"-o", b"trace.html", b"trace.darshan"]],
     }  # fmt: skip
 
@@ -629,7 +678,7 @@ def case_shell(place):
         place.write(place.file, INPUT)
         bin_folder = os.path.join(place.folder, b"bin")
         os.makedirs(bin_folder, exist_ok=True)
-        for command in ("lfs", "daos", "iorama"):
+        for command in ("lfs", "daos", "iorama", "mpirun"):
             os.chmod(place.write(os.path.join(bin_folder, command.encode()), RECORDER), 0o755)
         for name in place.snippets(".sh"):
             work = os.path.join(place.folder, b"work")

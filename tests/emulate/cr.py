@@ -62,10 +62,7 @@ def names_of(numbers, writers, files=1):
 
 
 def notes(text):
-    found = json.loads(text)
-    if "checkpoints" in found:
-        return found
-    return next(v for v in found.values() if isinstance(v, dict) and "checkpoints" in v)
+    return json.loads(text)["figures"]
 
 
 def figures(case, *words, **more):
@@ -78,7 +75,7 @@ def figures(case, *words, **more):
 def contents(case, launcher):
     for ranks in RANKS:
         folder = "d%d" % ranks
-        words = ["--input_dir", folder, "--num_ck_ranks", 3, "--num_ck_files_per_rank", 2, "--num_ck_iter", 3, "--ck_error_rate",
+        words = ["--input_dir", folder, "--num_ck_ranks", 3, "--num_ck_files_per_rank", 2, "--checkpoints", 3, "--ck_error_rate",
                  0, "--keep_sets", 0, "--seed", ranks + 10, "--transfer_size", 200]  # fmt: skip
         found = figures(case, *words, ranks=ranks, launcher=launcher)
         writers = min(3, ranks)
@@ -95,11 +92,11 @@ def engines(case):
             case.need(launcher)
         except Skip:
             continue
-        words = ["--input_dir", engine + launcher, "--engine", engine, "--num_ck_ranks", 2, "--num_ck_iter", 3, "--seed", 3,
+        words = ["--input_dir", engine + launcher, "--engine", engine, "--num_ck_ranks", 2, "--checkpoints", 3, "--seed", 3,
                  "--ck_error_rate", 50]  # fmt: skip
         figures(case, *words, ranks=3, launcher=launcher)
         expect(complete(case.path(engine + launcher)) == [2, 3], "%s: %s", engine, complete(case.path(engine + launcher)))
-    case.emulate(*WORDS[:-1], "--input_dir", "n", "--engine", "null", "--num_ck_iter", 3, "--ck_error_rate", 50, ranks=2)
+    case.emulate(*WORDS[:-1], "--input_dir", "n", "--engine", "null", "--checkpoints", 3, "--ck_error_rate", 50, ranks=2)
     case.only(folder="n")
 
 
@@ -107,28 +104,28 @@ def containers(case):
     """Files with a format of their own, larger than their data."""
     case.need("openmpi")
     words = ["--engine", "hdf5", "--num_ck_ranks", 2, "--seed", 3, "--ck_error_rate", 40]
-    done = subprocess.run(case.command(*WORDS, *words, "--num_ck_iter", 3, ranks=2, launcher="openmpi"), cwd=case.folder,
+    done = subprocess.run(case.command(*WORDS, *words, "--checkpoints", 3, ranks=2, launcher="openmpi"), cwd=case.folder,
                           env=environment(), capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
     if "built without it" in done.stderr:
         raise Skip("no hdf5 here")
     expect(done.returncode == 0, "%d: %r", done.returncode, done.stderr)
-    found = figures(case, *words, "--num_ck_iter", 1, ranks=2, launcher="openmpi")
+    found = figures(case, *words, "--checkpoints", 1, ranks=2, launcher="openmpi")
     expect(found["started_from"] == 3 and found["newest"] == 4, "%s", found)
-    told = case.emulate(*WORDS, "--num_ck_iter", 1, status=2).stderr
+    told = case.emulate(*WORDS, "--checkpoints", 1, status=2).stderr
     expect("form hdf5" in told, "read by another engine: %r", told)
     case.only(*names_of([3, 4], 2), folder="d")
 
 
 def kept(case):
     for keep in (1, 2, 5):
-        case.emulate(*WORDS, "--input_dir", "k%d" % keep, "--num_ck_iter", 4, "--ck_error_rate", 0, "--keep_sets", keep,
+        case.emulate(*WORDS, "--input_dir", "k%d" % keep, "--checkpoints", 4, "--ck_error_rate", 0, "--keep_sets", keep,
                      "--num_ck_ranks", 2, ranks=2)  # fmt: skip
         case.only(*names_of(range(max(1, 5 - keep), 5), 2), folder="k%d" % keep)
     # of another shape and from long ago: they go too, but only after there is something newer
     make_set(case.path("d"), 3, writers=4, files=2)
     make_set(case.path("d"), 9, writers=5)
     adopt(case.path("d"))
-    found = figures(case, "--num_ck_iter", 2, "--ck_error_rate", 0, ranks=2)
+    found = figures(case, "--checkpoints", 2, "--ck_error_rate", 0, ranks=2)
     expect(found["started_from"] == 9, "%s", found)
     case.only(*names_of([10, 11], 1), folder="d")
 
@@ -179,7 +176,7 @@ def newest(case):
                     when = (1700000000 * 1000 + moment) * 1000000
                     os.utime(os.path.join(top, name), ns=(when, when))
         adopt(top)
-        words = ["--input_dir", folder, "--num_ck_ranks", 2, "--num_ck_files_per_rank", 2, "--num_ck_iter", 1, "--keep_sets", 0,
+        words = ["--input_dir", folder, "--num_ck_ranks", 2, "--num_ck_files_per_rank", 2, "--checkpoints", 1, "--keep_sets", 0,
                  "--ck_error_rate", 0]  # fmt: skip
         found = figures(case, *words, ranks=2)
         good = numbers[-2]
@@ -193,7 +190,7 @@ def shapes(case):
     """Any number of ranks goes on from what any other number wrote, and nothing complete is lost by it."""
     numbers = []
     for turn, (ranks, writers, files) in enumerate(((4, 4, 1), (2, 2, 3), (7, 3, 1), (1, 1, 2), (3, 1, 1), (5, 5, 2))):
-        found = json.loads(case.emulate(*WORDS, "--num_ck_ranks", writers, "--num_ck_files_per_rank", files, "--num_ck_iter", 1,
+        found = json.loads(case.emulate(*WORDS, "--num_ck_ranks", writers, "--num_ck_files_per_rank", files, "--checkpoints", 1,
                                         "--keep_sets", 0, "--ck_error_rate", 0, "--seed", turn, "--json", ranks=ranks).stdout)  # fmt: skip
         numbers.append(turn + 1)
         expect(complete(case.path("d")) == numbers, "complete are %s", complete(case.path("d")))
@@ -211,10 +208,10 @@ def wrong(case):
     with open(case.path("d", "ckpt.4.1.0"), "r+b") as file:
         file.seek(1000)
         file.write(b"\0" * 64)
-    told = case.emulate(*WORDS, "--num_ck_iter", 1, ranks=2, status=3).stderr
+    told = case.emulate(*WORDS, "--checkpoints", 1, ranks=2, status=3).stderr
     expect("d/ckpt.4.1.0" in told and "not what was written" in told, "%r", told)
     make_set(case.path("e"), 4, seed=5)  # another seed is no flaw: the manifest tells it
-    figures(case, "--input_dir", "e", "--num_ck_iter", 1, ranks=2)
+    figures(case, "--input_dir", "e", "--checkpoints", 1, ranks=2)
 
 
 # ---- crashes
@@ -224,7 +221,7 @@ def pretended(case):
     """50 runs with crashes: all that was asked for is there in the end, and the same seed gives the same run."""
     crashes = 0
     for seed in range(50):
-        words = ["--input_dir", "p%d" % seed, "--num_ck_ranks", 2, "--num_ck_files_per_rank", 2, "--num_ck_iter", 4,
+        words = ["--input_dir", "p%d" % seed, "--num_ck_ranks", 2, "--num_ck_files_per_rank", 2, "--checkpoints", 4,
                  "--ck_error_rate", 45, "--seed", seed, "--keep_sets", 0]  # fmt: skip
         found = figures(case, *words, ranks=3)
         expect(complete(case.path("p%d" % seed)) == [1, 2, 3, 4], "seed %d: %s", seed, complete(case.path("p%d" % seed)))
@@ -251,13 +248,32 @@ def first_crash(case):
     expect((found["checkpoints"], found["crashes"], found["restarts"]) == (0, 1, 0), "%s", found)
 
 
+def at_most(case):
+    """num_ck_iter, as in the paper: so many at most, and the first crash ends it; checkpoints: so many, whatever happens."""
+    ended = {"crash": 0, "limit": 0}
+    for seed in range(12):
+        words = ["--ck_error_rate", "30", "--seed", seed, "--keep_sets", 0]
+        first = figures(case, "--input_dir", "f%d" % seed, *words)  # without a limit: where the first crash is
+        found = figures(case, "--input_dir", "g%d" % seed, *words, "--num_ck_iter", 2)
+        want = min(first["checkpoints"], 2)
+        crashes = first["checkpoints"] < 2
+        expect((found["checkpoints"], found["crashes"]) == (want, crashes), "seed %d: %s, not %d", seed, found, want)
+        expect(found["restarted_from"] == ([want] if crashes and want else []), "seed %d: %s", seed, found)
+        ended["crash" if crashes else "limit"] += 1
+        found = figures(case, "--input_dir", "h%d" % seed, *words, "--checkpoints", 2)
+        expect(found["checkpoints"] == 2, "seed %d: %s", seed, found)
+    expect(all(ended.values()), "not both ways to end: %s", ended)
+    told = case.emulate(*WORDS, "--num_ck_iter", 2, "--checkpoints", 2, status=2).stderr
+    expect("one of them" in told, "both: %s", told)
+
+
 def killed(case, launcher, turns):
     """--kill until it has been killed often enough; each restart is from what the directory held."""
     crashes, seed = 0, 0
     while crashes < turns:
         seed += 1
         folder = "k%d" % seed
-        words = ["--input_dir", folder, "--num_ck_ranks", 2, "--num_ck_files_per_rank", 2, "--num_ck_iter", 3, "--kill",
+        words = ["--input_dir", folder, "--num_ck_ranks", 2, "--num_ck_files_per_rank", 2, "--checkpoints", 3, "--kill",
                  "--ck_error_rate", 60, "--seed", seed, "--keep_sets", 0, "--json"]  # fmt: skip
         before = []
         for _ in range(100):
@@ -286,7 +302,7 @@ def outside(case):
              "--transfer_size", 1000, "--keep_sets", 1]  # fmt: skip
     newest_set = 0
     for turn in range(50):
-        run = case.start(*words, "--num_ck_iter", 1000000000, ranks=3, start_new_session=True)
+        run = case.start(*words, "--checkpoints", 1000000000, ranks=3, start_new_session=True)
         goal = newest_set + dice.randrange(1, 4)
         while run.poll() is None and max(marks(case)) < goal:
             let_run(run, 0.002)
@@ -302,7 +318,7 @@ def outside(case):
         have = complete(case.path("d"))
         expect(have and have[-1] >= newest_set, "turn %d: %s, but set %d was there", turn, have, newest_set)
         newest_set = have[-1]
-    found = notes(case.emulate(*words, "--num_ck_iter", newest_set + 2, "--json", ranks=3).stdout)
+    found = notes(case.emulate(*words, "--checkpoints", newest_set + 2, "--json", ranks=3).stdout)
     expect(found["started_from"] == newest_set and found["newest"] == newest_set + 2, "%d: %s", newest_set, found)
     case.only(*names_of([newest_set + 2], 2, 3), folder="d")
 
@@ -331,9 +347,9 @@ def two_runs(case):
     os.mkdir(case.path("d"))
     fd = os.open(case.path("d"), os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_SH)
-    told = case.emulate(*WORDS, "--num_ck_iter", 1, "--timeout", "100ms", ranks=2, status=4).stderr
+    told = case.emulate(*WORDS, "--checkpoints", 1, "--timeout", "100ms", ranks=2, status=4).stderr
     expect("another run" in told, "%r", told)
-    run = case.start(*WORDS, "--num_ck_iter", 1, "--ck_error_rate", 0, ranks=2)
+    run = case.start(*WORDS, "--checkpoints", 1, "--ck_error_rate", 0, ranks=2)
     os.close(fd)
     _, told = run.communicate(timeout=60)
     expect(run.returncode == 0 and complete(case.path("d")) == [1], "%d: %r", run.returncode, told)
@@ -344,22 +360,22 @@ def two_runs(case):
 
 def staging(case, launcher):
     words = [*STAGED, "--num_ck_ranks", 2, "--ck_error_rate", 0, "--keep_sets", 2]
-    found = figures(case, *words, "--num_ck_iter", 7, "--stage_out_steps", 3, ranks=3, launcher=launcher)
+    found = figures(case, *words, "--checkpoints", 7, "--stage_out_steps", 3, ranks=3, launcher=launcher)
     case.only(*names_of([6, 7], 2), folder="fast")
     case.only(*names_of([6, 7], 2), folder="d")  # 3 and 6 were copied, then the last one
     expect(complete(case.path("d")) == [6, 7] == complete(case.path("fast")), "%s", complete(case.path("d")))
     expect(found["staged_bytes"] == 3 * found["set_bytes"], "%s", found)
     # the fast place is newer
     make_set(case.path("fast"), 9, writers=2)
-    found = figures(case, *words, "--num_ck_iter", 1, ranks=3, launcher=launcher)
+    found = figures(case, *words, "--checkpoints", 1, ranks=3, launcher=launcher)
     expect(found["started_from"] == 9 and complete(case.path("d"))[-1] == 10, "%s", found)
     # it is torn there
     os.truncate(case.path("fast", "ckpt.10.1.0"), 5)
-    found = figures(case, *words, "--num_ck_iter", 1, ranks=3, launcher=launcher)
+    found = figures(case, *words, "--checkpoints", 1, ranks=3, launcher=launcher)
     expect(found["started_from"] == 10 and complete(case.path("d"))[-1] == 11, "%s", found)
     # it is gone
     shutil.rmtree(case.path("fast"))
-    found = figures(case, *words, "--num_ck_iter", 1, ranks=1, launcher=launcher)
+    found = figures(case, *words, "--checkpoints", 1, ranks=1, launcher=launcher)
     expect(found["started_from"] == 11 and complete(case.path("d")) == [11, 12], "%s", found)
 
 
@@ -373,7 +389,7 @@ def staging_kept(case):
     with open(case.path("d", "ckpt.job"), "w", encoding="ascii") as out:
         out.write("iorama job 1\nbase 0\ncrashes 2\nwritten 3\nlost 1.5\ncost 0.3\nseconds 4\nend\n")
     adopt(case.path("d"))
-    found = figures(case, *STAGED, "--num_ck_iter", 3, ranks=2)
+    found = figures(case, *STAGED, "--checkpoints", 3, ranks=2)
     expect((found["checkpoints"], found["crashes"], found["lost_work_s"]) == (3, 2, 1.5), "%s", found)
     case.only(*names_of([3], 2), folder="fast")
     case.only(*names_of([3], 2), folder="d")
@@ -382,7 +398,7 @@ def staging_kept(case):
 def staging_crashes(case):
     for seed in range(15):
         words = [*STAGED, "--input_dir", "d%d" % seed, "--stage_dir", "f%d" % seed, "--num_ck_ranks", 2, "--ck_error_rate", 50,
-                 "--num_ck_iter", 4, "--stage_out_steps", 2, "--seed", seed]  # fmt: skip
+                 "--checkpoints", 4, "--stage_out_steps", 2, "--seed", seed]  # fmt: skip
         while case.start(*WORDS, *words, *(["--kill"] if seed % 2 else []), ranks=2).wait(timeout=60) == -signal.SIGKILL:
             pass
         expect(complete(case.path("d%d" % seed))[-1:] == [4] == complete(case.path("f%d" % seed))[-1:], "seed %d: %s", seed,
@@ -395,16 +411,16 @@ def staging_crashes(case):
 
 def best(case):
     """The interval by Young's formula, from the cost that was measured and the time between crashes that was given."""
-    found = figures(case, "--mtbf", "100s", "--num_ck_iter", 5, "--checkpointing_interval", "10ms", ranks=2)
+    found = figures(case, "--mtbf", "100s", "--checkpoints", 5, "--checkpointing_interval", "10ms", ranks=2)
     want = math.sqrt(2 * found["checkpoint_s"] * 100)
     expect(abs(found["best_interval_s"] / want - 1) < 1e-3 and found["mtbf_s"] == 100, "%s", found)
     expect(0 < found["checkpoint_s"] < found["job_s"] and 0 < found["overhead"] < 1, "%s", found)
     expect(found["job_s"] >= 0.05, "%s", found)
     # a crash in 10 s of work on average, rounds of 5 s: 39.3 % of them fail; crashes per checkpoint are 0.65
-    found = figures(case, "--input_dir", "e", "--mtbf", "10s", "--num_ck_iter", 300, "--checkpointing_interval", "5s", "--compute",
+    found = figures(case, "--input_dir", "e", "--mtbf", "10s", "--checkpoints", 300, "--checkpointing_interval", "5s", "--compute",
                     "none")  # fmt: skip
     expect(140 < found["crashes"] < 260, "%s", found["crashes"])
-    found = figures(case, "--input_dir", "l", "--ck_error_rate", 60, "--num_ck_iter", 3, "--checkpointing_interval", "20ms")
+    found = figures(case, "--input_dir", "l", "--ck_error_rate", 60, "--checkpoints", 3, "--checkpointing_interval", "20ms")
     expect(found["crashes"] > 0 and 0 < found["lost_work_s"] < found["job_s"], "%s", found)
 
 
@@ -417,7 +433,7 @@ def no_space(case):
     """Nothing of the set that could not be written stays; what was complete does."""
     make_set(case.path("d"), 5, writers=2, size=2000)
     for words, part in (([], "d/ckpt.6.%s.0" + PART), (STAGED, "fast/ckpt.6.%s.0" + PART)):
-        run = case.start(*WORDS, *words, "--num_ck_ranks", 2, "--num_ck_iter", 1, "--ck_error_rate", 0, ranks=3,
+        run = case.start(*WORDS, *words, "--num_ck_ranks", 2, "--checkpoints", 1, "--ck_error_rate", 0, ranks=3,
                          preexec_fn=limited, restore_signals=False)  # fmt: skip
         _, told = run.communicate(timeout=60)
         expect(run.returncode == 4 and re.search(part % r"\d" + ": write at 3000: File too large", told), "%d %r", run.returncode,
@@ -430,8 +446,9 @@ def no_space(case):
 def full_disk(case):
     """The safe place is full: the copy fails, in a thread. What was copied before stays complete, nothing is left of the rest."""
     os.mkdir(case.path("d"))
+    # three sets have as many bytes as there is room for, but need more pages
     script = 'mount -t tmpfs -o size=64k none d || exit 77; "$@"; status=$?; cp -r d copy; exit $status'
-    words = case.command(*WORDS, *STAGED, "--block_size", 10000, "--segment_count", 1, "--num_ck_ranks", 2, "--num_ck_iter", 9,
+    words = case.command(*WORDS, *STAGED, "--block_size", 10000, "--segment_count", 1, "--num_ck_ranks", 2, "--checkpoints", 3,
                          "--ck_error_rate", 0, "--keep_sets", 0, ranks=3)  # fmt: skip
     done = subprocess.run(["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"]), "sh", "-c", script, "sh",
                            *words], cwd=case.folder, env=environment(), capture_output=True, text=True, timeout=60,
@@ -448,26 +465,26 @@ def full_disk(case):
 
 def usage(case):
     for words, text in (
-        (["--ck_error_rate", 100, "--num_ck_iter", 3], "no checkpoint is ever written"),
+        (["--ck_error_rate", 100, "--checkpoints", 3], "no checkpoint is ever written"),
         (["--ck_error_rate", 0], "num_ck_iter"),
         (["--ck_error_rate", 101], "more than 100"),
         (["--num_ck_files_per_rank", 0], "at least one"),
         (["--num_ck_ranks", 0], "at least one"),
         (["--enable_staging", "--stage_dir", "d/../d"], "the same"),
-        (["--kill", "--engine", "null", "--num_ck_iter", 3], "files"),
+        (["--kill", "--engine", "null", "--checkpoints", 3], "files"),
     ):
         told = case.emulate(*WORDS, *words, ranks=2, status=2).stderr
         expect(text in told, "%s: %r", words, told)
-    told = case.emulate(*WORDS, "--num_ck_ranks", 9, "--num_ck_iter", 1, "--ck_error_rate", "1/1000", ranks=2).stdout
+    told = case.emulate(*WORDS, "--num_ck_ranks", 9, "--checkpoints", 1, "--ck_error_rate", "1/1000", ranks=2).stdout
     expect("num_ck_ranks is 9" in told, "%r", told)
     with open(case.path("file"), "wb"):
         pass
-    told = case.emulate(*WORDS, "--input_dir", "file", "--num_ck_iter", 1, ranks=2, status=3).stderr
+    told = case.emulate(*WORDS, "--input_dir", "file", "--checkpoints", 1, ranks=2, status=3).stderr
     expect("file" in told, "%r", told)
 
 
 CASES = {"engines": engines, "containers": containers, "kept": kept, "newest": newest, "shapes": shapes, "wrong": wrong,
-         "pretended": pretended, "first-crash": first_crash, "outside": outside, "two-runs": two_runs,
+         "pretended": pretended, "first-crash": first_crash, "at-most": at_most, "outside": outside, "two-runs": two_runs,
          "staging-kept": staging_kept, "staging-crashes": staging_crashes, "best": best, "no-space": no_space, "full-disk": full_disk,
          "usage": usage}  # fmt: skip
 for LAUNCHER in LAUNCHERS:

@@ -54,22 +54,28 @@ def contents(case, launcher):
 
 
 def found_files(case):
-    """Regular files below the directory; hidden ones, links and half-written ones are none. Of any size, with any name."""
+    """Files below the directory, also by links to files and folders; hidden, half-written and lost ones are none. Of any size and name."""
     sizes = {"a": 10, "b/c": 0, "b/d/e f": 100000, "b/new\nline": 33, "b/\xe4": 1, "z.part": 9, ".hidden": 9, "b/.x": 9,
              ".git/config": 9}  # fmt: skip
     for name, size in sizes.items():
         os.makedirs(os.path.dirname(case.path("d", name)), exist_ok=True)
         with open(case.path("d", name), "wb") as file:
             file.write(check.pattern(name, size))
-    os.symlink("a", case.path("d", "link"))
+    for name, size in (("link", 500), ("far/x", 77)):  # elsewhere, and linked to
+        os.makedirs(os.path.dirname(case.path("store", name)), exist_ok=True)
+        with open(case.path("store", name), "wb") as file:
+            file.write(check.pattern(name, size))
+    os.symlink("../store/link", case.path("d", "link"))
+    os.symlink("../store/far", case.path("d", "far"))
+    os.symlink("nowhere", case.path("d", "lost"))
     os.symlink("..", case.path("d", "b", "up"))
     os.symlink("d", case.path("other"))
     os.mkfifo(case.path("d", "fifo"))
     for folder in ("d", "d/", "other", "./d//"):
         for more in ([], ["--prefetch", 3]):
             found = result(case, "--input_dir", folder, *more, ranks=2)
-            expect(notes(found)["files"] == 5, "%s: %s", folder, notes(found))
-            expect(sum(r["bytes_read"] for r in found["ranks"]) == 100044, "%s: %s", folder, found["ranks"])
+            expect(notes(found)["files"] == 7, "%s: %s", folder, notes(found))
+            expect(sum(r["bytes_read"] for r in found["ranks"]) == 100044 + 577, "%s: %s", folder, found["ranks"])
 
 
 def large(case):
@@ -230,6 +236,7 @@ def vanished(case):
             change(case.path("d", "subdir.0", "data.4"))
             _, told = run.communicate(timeout=60)
             expect(run.returncode == 4 and "d/subdir.0/data.4" in told and text in told, "%s: %d %r", more, run.returncode, told)
+            shutil.rmtree(case.path("d"))  # what others have changed is not made anew
 
 
 def wrong(case):

@@ -233,6 +233,37 @@ def plan(case):
     expect("1 of 3 data units are in no stage" in done.stdout, "no note: %s", done.stdout)
 
 
+def sizes(case):
+    """Sizes of the command line hold where the file has none; where it has others that is an error. A name, for the only unit."""
+    save(case, "TASK A a 0\nDATA D one 100\nPARENT A CHILD D\n", "w")
+    told = case.emulate("dag", "w", "--input_dir", "out", "--block_size", 50, "--segment_count", 3, status=2).stderr
+    expect("w: D has 100 bytes" in told and "150" in told, "told %s", told)
+    case.emulate("dag", "w", "--input_dir", "out", "--block_size", 50, "--segment_count", 2, "--keep", "--filename", "mine")
+    case.holds("out/mine", "D", 100)
+    save(case, "READ\nD:B\nWRITE\nD:A\nE:A\nSTAGES\n0:D,E\n", "p")
+    told = case.emulate("dag", "p", "--input_dir", "other", "--filename", "mine", status=2).stderr
+    expect("2 data units" in told, "told %s", told)
+
+
+def exact(case):
+    """1/49 of 49000 is 1000; sizes beyond 2^53 are what was written; a mark of the encoding says nothing."""
+    save(case, "TASK A a 0\nDATA D one 49000\nPARENT A CHILD D\n", "w")
+    want = {"1/49": 1000, "1/98": 500, "0.001": 49, "3/49": 3000, "10%": 4900, "1/9007199254740993": 1, "1e-3": 49}
+    for ratio, size in want.items():
+        done = json.loads(case.emulate("dag", "w", "--engine", "null", "--bytes", ratio, "--json").stdout)
+        files = {f["name"]: f["bytes_written"] for f in done["files"]}
+        expect(files["D"] == size, "%s of 49000: %d", ratio, files["D"])
+    save(case, "\ufeff" + "TASK A a 0\nDATA E two 9007199254740993\nPARENT A CHILD E\n", "marked")
+    text = case.emulate("graph", "marked", "--format", "iorama").stdout
+    expect("9007199254740993" in text, "%s", text)
+    for form in ('{"block_size": 9007199254740993, "segment_count": 1}', "block_size = 9007199254740993\nsegment_count = 1\n"):
+        save(case, "\ufeff" + form, "p")
+        done = case.emulate("app", "--config_file", "p", "--write_filenames", "f", "--json", status=4)
+        expect("9007199254740993" in done.stderr or "8.0 PiB" in done.stderr, "%s: %s", form, done.stderr)
+    told = case.emulate("dag", "w", "--engine", "null", "--iterations", "9007199254740993", status=2).stderr
+    expect("iterations" in told, "%s", told)
+
+
 # ---- conversions
 
 
@@ -310,7 +341,7 @@ def broken(case):
         case.only("bad")
 
 
-CASES = {f.__name__.replace("_", "-"): f for f in (versions, oddities, children_only, large, paper, one_to_one, plan, convert, loops,
+CASES = {f.__name__.replace("_", "-"): f for f in (versions, oddities, children_only, large, paper, one_to_one, plan, sizes, exact, convert, loops,
                                                    broken)}  # fmt: skip
 
 main(CASES)

@@ -7,7 +7,7 @@ import sys
 
 import captured
 import harness
-from harness import MPICH, OPENMPI, expect
+from harness import MPICH, OPENMPI, cases, expect
 
 SIZE = 20_000
 
@@ -153,6 +153,59 @@ def in_place(case):
     case.emulate("dag", "flow", "--time", "0", "--input_dir", case.path("run"))
 
 
+def renamed(case):
+    """Files change their names: by the program that wrote them, by mv, over and over; a name that is written to again is another file."""
+    os.makedirs(case.path("data"))
+    for name, lines in (("make.py", "w('a.tmp'); os.rename(p('a.tmp'), p('a'))"), ("use.py", "r('b'); w('c')"),
+                        ("turn.py", "w('log'); os.rename(p('log'), p('log.old')); r('log.old'); w('log'); w('x'); w('y'); "
+                         "[os.rename(p(a), p(b)) for a, b in ('xt', 'yx', 'ty')]")):  # fmt: skip
+        with open(case.path(name), "w", encoding="utf-8") as file:
+            file.write("import os, sys\np = lambda n: os.path.join(sys.argv[1], n)\n"
+                       "w = lambda n: os.write(os.open(p(n), os.O_WRONLY | os.O_CREAT, 0o644), b'x' * 9000)\n"
+                       "r = lambda n: os.read(os.open(p(n), os.O_RDONLY), 9000)\n%s\n" % lines)  # fmt: skip
+    shell = "cd data; python make.py .; mv a b1; cp b1 b2; mv b2 b3; mv b3 b; python use.py .; mv c end; python turn.py ."
+    shell = shell.replace("python ", sys.executable + " " + case.folder + "/").replace(" .;", " $PWD;").replace("turn.py .", "turn.py $PWD")
+    log = captured.observe(case, "job.darshan", ["sh", "-c", shell], "data", trace=False)
+    text = graph(case, log)
+    have = relations(text)
+    same(have["make.py"], (set(), {"b1"}, set()))
+    same(have["cp"], ({"b1"}, {"b"}, set()))
+    same(have["use.py"], ({"b"}, {"end"}, set()))
+    expect("mv" not in have, "mv moves no data: %s", have)
+    same(have["turn.py"][1] >= {"log", "x", "y"}, True)
+    same({n: d["size"] for n, d in parse(text)[1].items() if n in ("b1", "b", "end")}, dict.fromkeys(("b1", "b", "end"), "9000"))
+
+
+def redirected(case):
+    """What a shell redirects: streams of the C library on standard input and output, of programs that know nothing of the files."""
+    cases.need("sort", "tr", "cat")
+    os.makedirs(case.path("data"))
+    shell = "cd data; seq 3000 > list; sort -r < list > sorted; tr 1 2 < sorted > changed; seq 10 | sort >> changed"
+    log = captured.observe(case, "job.darshan", ["sh", "-c", shell], "data", trace=False)
+    have = relations(graph(case, log))
+    same(have["seq"], (set(), {"list"}, set()))
+    same(have["sort"], ({"list"}, {"sorted"}, set()))
+    same((have["tr"][0], have["tr"][1]), ({"sorted"}, {"changed"}))
+    same(have["sort.2"][1], {"changed"})
+
+
+def both(case):
+    """A file that a task writes and reads is kept as both, whichever comes first; what libraries of MPI make for themselves is no file of the job."""
+    os.makedirs(case.path("data"))
+    lines = "f = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)\nos.write(f, b'x' * 900)\nos.lseek(f, 0, 0)\nos.read(f, 900)\n"
+    with open(case.path("both.py"), "w", encoding="utf-8") as file:
+        file.write("import os, sys\n" + lines + "for n in ('d.locktest.0', '.d.shfp.77'):\n"
+                   "    os.write(os.open(os.path.join(os.path.dirname(sys.argv[1]), n), os.O_RDWR | os.O_CREAT), b'x')\n")  # fmt: skip
+    command = [sys.executable, "-I", case.path("both.py"), case.path("data", "d")]
+    log = captured.observe(case, "job.darshan", command, "data", trace=False)
+    text = graph(case, log)
+    same(list(relations(text).values()), [({"d?"}, {"d"}, set())])
+    same(list(parse(text)[1]), ["d"])
+    with open(case.path("flow"), "w", encoding="utf-8") as file:
+        file.write(text)
+    case.emulate("dag", "flow", "--time", "0", "--iterations", 2, "--verify", "--input_dir", case.path("run"))
+
+
 def under(family):
     def case_of(case):
         case.need(family)
@@ -180,7 +233,7 @@ def bad(case):
 
 
 CASES = {"three": three, "formats": formats, "overlap": overlap, "programs": programs, "iterations": iterations,
-         "in-place": in_place, "openmpi": under(OPENMPI), "mpich": under(MPICH), "bad": bad}  # fmt: skip
+         "in-place": in_place, "renamed": renamed, "redirected": redirected, "both": both, "openmpi": under(OPENMPI), "mpich": under(MPICH), "bad": bad}  # fmt: skip
 
 if __name__ == "__main__":
     harness.main(CASES)

@@ -107,11 +107,11 @@ def adopt(top):
                                                        os.path.relpath(path, top)))  # fmt: skip
 
 
-def main(functions):
+def main(functions, kind=Case):
     def perform(build, name):
         folder = cases.quiet_folder("emulate")  # in memory: what is tested is not the disk
         try:
-            functions[name](Case(build, folder))
+            functions[name](kind(build, folder))
         finally:
             cases.remove(folder)
 

@@ -234,6 +234,77 @@ def profiles(case):
     expect(tree(case.folder) == before and re.fullmatch(REFUSED % r"profiler\.out\.1", done.stderr), "%r", done.stderr)
 
 
+# ---- what the user says, and is told
+
+
+def overwrite(case):
+    """Said aloud, plain files that are in the way are replaced, and nothing else: no link, no folder, no file with two names; what is
+    not in the way stays."""
+    runs = {"frames": ["dag", flow(case), "--keep"], "x": ["app", "--write_filenames", "x", "--block_size", 4096],
+            "file.0": ["pc", "--block_size", 4096, "--keep"], "subdir.0/data.0": ["dl", "--make_files", 1, "--make_size", 10],
+            "ckpt.1.0.0": ["cr", "--num_ck_iter", 1, "--ck_error_rate", 0, "--checkpointing_interval", 0, "--block_size", 4096]}  # fmt: skip
+    for victim, words in runs.items():
+        for more in ([], ["--in_place"]) if victim == "x" else ([],):
+            refuses(case, victim, *words, *more, "--overwrite", kinds=("link", "dangling", "hard", "folder", "fifo"))
+            shutil.rmtree(case.path("d"))
+            write(case.path("d", victim))
+            write(case.path("d", "beside"))
+            before = tree(case.path("d"))
+            case.emulate(*words, *more, "--input_dir", "d", status=4)
+            expect(tree(case.path("d")) == before, "%s: changed without a word", victim)
+            case.emulate(*words, *more, "--input_dir", "d", "--overwrite")
+            now = tree(case.path("d"))
+            expect(now["beside"] == before["beside"], "%s: what lies beside it was touched", victim)
+            expect(victim not in now or now[victim] != before[victim], "%s: is as it was", victim)
+    # it is leave to replace, not to remove: sets from elsewhere are not pruned
+    words = runs["ckpt.1.0.0"][:2] + [1] + runs["ckpt.1.0.0"][3:]
+    case.emulate(*words, "--input_dir", "a")
+    shutil.rmtree(case.path("d"))
+    shutil.copytree(case.path("a"), case.path("d"), ignore=lambda *_: [LIST])
+    before = tree(case.path("d"))
+    case.emulate(*words, "--keep_sets", 1, "--input_dir", "d", "--overwrite")
+    now = tree(case.path("d"))
+    expect(all(now.get(name) == was for name, was in before.items()), "copies were touched: %s", sorted(now))
+
+
+def room(case):
+    """More than fits is an error at once, in every mode, and nothing is made."""
+    captured.job(case, "job.darshan", [[("w", "f", 0, 5000)]])
+    with open(case.path("large.wf"), "w", encoding="ascii") as file:
+        file.write("[workflow]\nname = w\n[data big]\nsize = 4000TiB\n[task a]\nwrites = big\n")
+    large = ["--block_size", 1 << 62, "--segment_count", 1]
+    for words in (["app", "--write_filenames", "x", *large], ["app", "--in_place", "--write_filenames", "x", *large], ["pc", *large],
+                  ["dl", "--make_files", 1, "--make_size", 1 << 62], ["dl", "--make_files", 1 << 40, "--make_size", "1MiB"],
+                  ["cr", "--num_ck_iter", 1, "--ck_error_rate", 0, *large], ["dag", case.path("large.wf")],
+                  ["replay", case.path("job.darshan"), "--no_think", "--bytes", 10**12]):  # fmt: skip
+        os.mkdir(case.path("d"))
+        done = case.emulate(*words, "--input_dir", "d", ranks=2, status=4)
+        expect(re.fullmatch(r"iorama emulate: d: there is room for .*, but .* are to be written; nothing was touched\n", done.stderr),
+               "%s: %r", words, done.stderr)  # fmt: skip
+        expect(case.files("d") == [], "%s: left %s", words, case.files("d"))
+        shutil.rmtree(case.path("d"))
+    # a hole takes no room
+    captured.job(case, "hole.darshan", [[("w", "f", 1 << 40, 10)]])
+    case.emulate("replay", case.path("hole.darshan"), "--no_think", "--input_dir", "d")
+
+
+def where(case):
+    """It says where it worked; a folder that was not there is told, more than one is an error."""
+    words = ["app", "--write_filenames", "x", "--block_size", 4096]
+    for made in (True, False):
+        done = case.emulate(*words, "--input_dir", "d")
+        line = re.search(r"^  in        (.*)$", done.stdout, re.M)
+        told = ", which was not there and was made" if made else ""
+        expect(line and line.group(1) == os.path.realpath(case.path("d")) + told, "%s", done.stdout)
+    found = json.loads(case.emulate(*words, "--input_dir", "e", "--json").stdout)["directories"]
+    expect(found == [{"path": "e", "made": True}], "%s", found)
+    for mode in (words, ["pc", "--block_size", 4096], ["dag", flow(case)], ["cr", "--num_ck_iter", 1, "--block_size", 4096],
+                 ["dl", "--make_files", 1]):  # fmt: skip
+        done = case.emulate(*mode, "--input_dir", "scrtach/me", ranks=2, status=4)
+        expect(re.fullmatch(r"iorama emulate: scrtach: no such directory; .*\n", done.stderr), "%s: %r", mode, done.stderr)
+        expect(not os.path.lexists(case.path("scrtach")), "%s: made it", mode)
+
+
 # ---- engines and launchers
 
 
@@ -389,7 +460,7 @@ def appears(case):
     expect(run.returncode == 4 and tree(case.path("d"))["x"] == before, "%d: %r: %s", run.returncode, told, tree(case.path("d")))
 
 
-CASES = {f.__name__: f for f in (issue, dag, dag_input, app, pc, dl, cr, cr_sets, replay, profiles, engines, again, others, nothing_left, killed,
+CASES = {f.__name__: f for f in (issue, dag, dag_input, app, pc, dl, cr, cr_sets, replay, profiles, overwrite, room, where, engines, again, others, nothing_left, killed,
                                  two_at_once, appears)}  # fmt: skip
 for _family in FAMILIES:
     CASES["mpi_" + _family] = lambda case, family=_family: under_mpi(case, family)

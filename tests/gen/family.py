@@ -32,7 +32,7 @@ def plans(tables):
             yield one_format(format, order, compression)
     for order, compression in itertools.product((LITTLE, BIG), COMPRESSIONS):
         yield one_annex(order, compression)
-        for module in ("DXT_POSIX", "DXT_MPIIO", "DXT_STDIO", "PROCESS", "EXTRA"):
+        for module in ("DXT_POSIX", "DXT_MPIIO", "DXT_STDIO", "PROCESS", "EXTRA", "CALLS"):
             yield one_annex(order, compression, tables[module])
     yield from SPECIAL.items()
 
@@ -244,7 +244,7 @@ def annex_unknown(log, maker):
         log.regions[module] = maker.region(module)
     log.names = maker.names()
     log.annex = True
-    log.annex_unknown = [(53, 1, 0, b"calls and parents" * 99), (63, 7, 1, b""), (2**32 - 1, 2**32 - 1, 2**31, b"x")]
+    log.annex_unknown = [(57, 1, 0, b"calls and parents" * 99), (63, 7, 1, b""), (2**32 - 1, 2**32 - 1, 2**31, b"x")]
     return log
 
 

@@ -36,8 +36,11 @@ GOLDEN_BYTES = {
     "DFS": {1: 584},
     "DAOS": {1: 696},
     "DXT_STDIO": {2: 104},
-    "PROCESS": {1: 184},
-    "EXTRA": {1: 296},
+    "PROCESS": {1: 184, 2: 264},
+    "EXTRA": {1: 296, 2: 312, 3: 320},
+    "CALLS": {1: 80, 2: 104},
+    "PHASE": {1: 96},
+    "SITES": {1: 72},
 }
 GOLDEN_HEADER_BYTES = {"APXC": 72, "APMPI": 48}
 COMPONENT_BYTES = 72
@@ -68,8 +71,11 @@ GOLDEN_NAMES = {
     "DFS": (52, 15, "10269afe0b0a"),
     "DAOS": (64, 15, "f6648cbf5a39"),
     "DXT_STDIO": (0, 0, "da39a3ee5e6b"),
-    "PROCESS": (10, 2, "5d8831793704"),
-    "EXTRA": (30, 5, "f4d2fc10fe67"),
+    "PROCESS": (18, 4, "1bc8b14a0f80"),
+    "EXTRA": (32, 6, "bd2a406abcee"),
+    "CALLS": (8, 1, "1f5a452915c9"),
+    "PHASE": (5, 4, "0edb4ad7ab53"),
+    "SITES": (4, 2, "65c51d2d8bb5"),
 }
 
 # which slot of the header belongs to a module
@@ -82,10 +88,9 @@ _MIDDLE = (
     "NULL POSIX MPI-IO H5F H5D PNETCDF_FILE BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO MDHIM APXC APMPI HEATMAP"
 ).split()
 _OLDEST = "NULL POSIX MPI-IO H5F PNETCDF_FILE BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO MDHIM".split()
-OWN = "DXT_STDIO PROCESS EXTRA".split()  # modules that no Darshan has
-OWN_FIRST = 48
+OWN = {"DXT_STDIO": 48, "PROCESS": 49, "EXTRA": 50, "CALLS": 53, "PHASE": 54, "SITES": 55}  # modules that no Darshan has
 MODULE_ID = {name: slot for slot, name in enumerate(_NEWEST)}
-MODULE_ID.update({name: OWN_FIRST + k for k, name in enumerate(OWN)})
+MODULE_ID.update(OWN)
 
 
 class Format:
@@ -266,6 +271,12 @@ def pack_record(module, version, order, record):
         parts.append(pack_words(order, "q", arrays["server"]))
     elif module.name == "PROCESS":
         parts.append(arrays["command"].ljust(8 * record.values["PROCESS_COMMAND_WORDS"], b"\0"))
+    elif module.name == "CALLS":
+        parts += [pack_words(order, "Q", arrays["file"]), arrays["call"]]
+    elif module.name == "PHASE":
+        parts.append(pack_words(order, "q", arrays["span"]))
+    elif module.name == "SITES":
+        parts.append(pack_words(order, "q", arrays["row"]))
     return b"".join(parts)
 
 

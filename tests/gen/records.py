@@ -3,6 +3,7 @@
 wrong byte order, a cut to 32 bits, a lost sign or a lost digit shows."""
 import random
 
+import calls
 from layout import Record, Region
 
 ODD_INTEGERS = [
@@ -150,6 +151,9 @@ class Maker:
             "HEATMAP": self.heatmap,
             "MDHIM": self.mdhim,
             "PROCESS": self.process,
+            "CALLS": self.calls,
+            "PHASE": self.phase,
+            "SITES": self.sites,
         }.get(name, self.fixed)
         if count is None:
             count = self.random.randrange(1, 6) if name in ("APMPI", "APXC") else self.random.randrange(3, 9)
@@ -256,6 +260,35 @@ class Maker:
         values = self.fields(module, version)
         values["PROCESS_COMMAND_WORDS"] = (len(command) + 7) // 8
         return Record(self.random.choice(self.files), self.rank(), values, {"command": command})
+
+    def calls(self, module, version, index):
+        """Calls of an application, packed as a log has them."""
+        values = self.fields(module, version)
+        files = [self.random.choice(self.files) for _ in range(self.random.randrange(1, 4))]
+        made = [{"id": k + 1, "parent": 0, "layer": self.random.choice(calls.LAYERS[:6]), "op": self.random.choice(["pwrite", "read"]),
+                 "kind": self.random.choice(["read", "write"]), "file": self.random.randrange(len(files)),
+                 "off": self.random.randrange(1 << 40), "bytes": self.random.randrange(1 << 20),
+                 "start": 1000 * k, "end": 1000 * k + self.random.randrange(900)} for k in range(self.random.randrange(9))]  # fmt: skip
+        packed = calls.pack(made, lambda file: file, old=version == 1) if made else b""
+        packed += bytes(-len(packed) % 8)
+        values.update(CALLS_FILES=len(files), CALLS_WORDS=len(packed) // 8, CALLS_COUNT=len(made))
+        if version > 1:
+            values.update(CALLS_ROLE=calls.APPLICATION)
+        return Record(self.random.choice(self.files), self.rank(), values, {"file": files, "call": packed})
+
+    def phase(self, module, version, index):
+        values = self.fields(module, version)
+        values["PHASE_SPANS"] = spans = self.random.randrange(9)
+        return Record(self.random.choice(self.files), self.rank(), values, {"span": [self.count() for _ in range(2 * spans)]})
+
+    def sites(self, module, version, index):
+        values = self.fields(module, version)
+        values["SITES_ROWS"] = rows = self.random.randrange(5)
+        made = []
+        for _ in range(rows):
+            file = self.random.choice(self.files)
+            made += [file - (1 << 64) if file >> 63 else file, self.random.randrange(2), *(self.count() for _ in range(6))]
+        return Record(self.random.choice(self.files), self.rank(), values, {"row": made})
 
     def mdhim(self, module, version, index):
         values = self.fields(module, version)

@@ -113,7 +113,7 @@ class Columns:
         point, kind = self.mount(name)
         if name is None:
             name = "darshan-bgq-record" if module.name == "BG/Q" else "(null)"
-        if module.name in ("APMPI", "APXC", "PROCESS"):
+        if module.name in ("APMPI", "APXC", "PROCESS", "CALLS"):
             return "", "", ""
         if module.name in ("DFS", "DAOS"):
             pool, container = (record.values["%s_%s_UUID" % (module.name, what)] for what in ("POOL", "CONT"))

@@ -121,11 +121,11 @@ class Follower:
         raise Failed("\n".join([f"{what}: status {done.returncode}", *("    " + line for line in lines), *sorted(owners)]))
 
     def prepare(self):
-        """configures build/ with what makes it quick: no optimisation, a cache if there is one"""
+        """configures build/ with what makes it quick: no optimisation, no tests, a cache if there is one"""
         if self.configured or not self.configure:
             return
         self.configured = True
-        command = ["cmake", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=None", "-DIORAMA_WERROR=ON"]
+        command = ["cmake", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=None", "-DIORAMA_WERROR=ON", "-DIORAMA_TESTS=OFF"]
         command += ["-G", self.generator] if self.generator else []
         if shutil.which("ccache"):
             command.append("-DCMAKE_C_COMPILER_LAUNCHER=ccache")

@@ -9,7 +9,9 @@ A case raises Skip or Failed, or returns a list of what is wrong. Nothing here s
 is true, with a generous limit. What is measured on a machine that has other things to do is measured by best()."""
 import contextlib
 import ctypes
+import fcntl
 import glob
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -43,6 +45,10 @@ class Skip(Exception):
 
 class Failed(Exception):
     """The case went wrong; the text says how."""
+
+
+# a thread that is borrowed to attach: seconds on a machine that has nothing else to do, and among all the other tests
+BORROWED = 0.05 if os.environ.get("IORAMA_TEST_LONG") else 2
 
 
 def expect(true, text, *values):
@@ -136,6 +142,25 @@ def folders(build, prefix):
             remove(folder)
 
 
+MS_BIND, MS_REC, O_PATH = 0x1000, 0x4000, 0o10000000
+
+
+def cover(place, options):
+    """An empty file system in memory over this place, for who has a mount namespace of his own. What is tested stays visible,
+    also where it lies below that place."""
+    kept = {}
+    for path in (ROOT, *(os.path.abspath(word) for word in sys.argv[1:] if os.path.isdir(word))):
+        if (path + "/").startswith(place + "/"):
+            kept[path] = os.open(path, O_PATH | os.O_DIRECTORY)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", place], check=True)
+    libc = ctypes.CDLL(None, use_errno=True)
+    for path, fd in sorted(kept.items()):
+        os.makedirs(path, exist_ok=True)
+        if libc.mount(b"/proc/self/fd/%d" % fd, path.encode(), None, MS_BIND | MS_REC, None) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), path)
+        os.close(fd)
+
+
 class Built:
     """What a build has made."""
 
@@ -147,18 +172,33 @@ class Built:
         os.makedirs(self.bin, exist_ok=True)
 
     def compile_once(self, target, sources, command, newer=()):
-        """.bin/TARGET, unless it is newer than all it comes of; None in the command stands for the file to make."""
-        target = os.path.join(self.bin, target)
-        newest = max(os.path.getmtime(p) for p in [*sources, *newer, *glob.glob(WORK + "/*.h")])
-        if os.path.exists(target) and os.path.getmtime(target) > newest:
+        """TARGET, in a folder of what it comes of (all these files and the command), so that no program is ever replaced while another
+        test runs it, whatever clocks and the times of files say. None in the command stands for the file to make."""
+        key = hashlib.sha256(repr(command).encode())
+        for path in [*sources, *newer, *sorted(glob.glob(WORK + "/*.h"))]:
+            with open(path, "rb") as file:
+                key.update(hashlib.sha256(file.read()).digest())
+        folder = os.path.join(self.bin, key.hexdigest()[:12])
+        target = os.path.join(folder, target)
+        if os.path.exists(target):
             return target
-        partial = "%s.%d" % (target, os.getpid())  # several tests may want it at once
-        words = [partial if word is None else word for word in command]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT)
-        if done.returncode != 0:
-            raise Failed("does not compile: %s" % done.stderr[-2000:])
-        os.rename(partial, target)
+        os.makedirs(folder, exist_ok=True)
+        with open(target + ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # several tests may want it at once
+            if os.path.exists(target):
+                return target
+            partial = "%s.%d" % (target, os.getpid())
+            words = [partial if word is None else word for word in command]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT)
+            if done.returncode != 0:
+                raise Failed("does not compile: %s" % done.stderr[-2000:])
+            os.rename(partial, target)
         return target
+
+    def compile_into(self, path, sources, command, newer=()):
+        """PATH, a copy of what such a command makes; it is compiled once for all that ask for the same."""
+        shutil.copy2(self.compile_once(os.path.basename(path), sources, command, newer), path)
+        return path
 
 
 # ---- waiting, measuring
@@ -221,5 +261,8 @@ def main(names, perform, words=None):
     wanted = words[1:] or names
     if not words or any(name not in names for name in wanted):
         sys.exit("usage: %s BUILD [CASE…] | --list" % sys.argv[0])
+    for number in (signal.SIGINT, signal.SIGQUIT):  # ignored in a job of a shell without jobs, and so in all that is observed
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     done = [tell(name, perform, words[0], name) for name in wanted]
     sys.exit(1 if 1 in done else 0 if 0 in done else SKIPPED)

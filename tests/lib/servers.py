@@ -24,6 +24,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 
 import cases
@@ -120,8 +121,10 @@ class Server:
                 self.await_ready()
                 return self
             except Broken as why:
+                stopped = self.stopped
                 self.kill()
-                if self.stopped or attempt == 1:
+                self.stopped = stopped
+                if stopped or attempt == 1:
                     raise
                 tries.again(why)  # a server that is not ours
                 self.new_ports()
@@ -332,10 +335,25 @@ class Postgres(Server):
         self.start()
 
     def kill(self):
-        """-9, all its processes at once."""
+        """-9, all its processes at once; the next server refuses to start as long as one of them is there."""
         pids = self.members()
         self.end(signal.SIGKILL)
-        self.signal_all(pids, signal.SIGKILL)
+        limit = time.monotonic() + 20
+        while pids and time.monotonic() < limit:
+            self.signal_all(pids, signal.SIGKILL)
+            time.sleep(0.005)
+            pids = self.at_work()
+
+    def at_work(self):
+        """Processes in its data, also those that it had just begun."""
+        found, data = [], os.path.realpath(self.path("data"))
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink("/proc/%s/cwd" % entry) == data:
+                    found.append(int(entry))
+            except OSError:
+                continue
+        return found
 
     def close(self):
         self.end(self.die)

@@ -40,6 +40,24 @@ def left(case):
 # ---- everything arrives
 
 
+def attached_idle(case):
+    """A process that was attached and does nothing has run for a while, and never for less than nothing."""
+    idle = case.start("sleep", "1000")
+    case.agent()
+    case.command("attach", "-q", "--live", idle.pid)
+    seen = []
+    case.wait(lambda: case.value("SELECT count(*) FROM jobs") == 1, "the job in the store")
+    for _ in range(3):
+        (job,) = case.wait(lambda: json.loads(case.command("jobs", "--json").stdout), "the job in the store")
+        seen.append(job["run_time"])
+        shown = case.command("jobs").stdout
+        expect(" -" not in shown.splitlines()[-1].replace(" - ", " "), "jobs: %s", shown)
+        time.sleep(0.5)
+    expect(all(t is None or 0 <= t < 600 for t in seen), "run times: %s", seen)
+    case.command("detach", "-q", idle.pid)
+    idle.kill()
+
+
 def one_program(case):
     agent = case.agent()
     load = loads.Load(case, threads=3, calls=4000).run()
@@ -192,10 +210,7 @@ def stuck_sink(case):
     comes back (here: an agent with another one, on the same spool) all that was not dropped arrives."""
     port = free_port()
     agent = case.agent("--sink", "nats://127.0.0.1:%d" % port, "--spool-limit", "256K", "--no-samples")
-    env = case.observed(IORAMA_LIVE_MEMORY="2M")
-    made = [loads.Load(case, threads=2, calls=60_000, mode="write", env=env).run() for _ in range(4)]
-    case.wait(lambda: case.status()["spool"]["full"], "a full spool")
-    case.wait(lambda: case.status()["totals"]["lost"] > 0, "losses")
+    made = programs_until(case, None, lambda: case.status()["spool"]["full"] and case.status()["totals"]["lost"] > 0, "2M", "losses")
     with open("/proc/%d/status" % agent.pid, encoding="ascii") as file:
         used = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
     expect(used < 200 * 1024, "the agent took %d KiB of memory", used)
@@ -205,7 +220,7 @@ def stuck_sink(case):
     agent.wait()
     agent = case.agent()
     pids = ",".join(str(load.truth["ranks"][0]["pid"]) for load in made)
-    case.wait(lambda: case.value("SELECT count(*) FROM processes WHERE state = 'ended' AND pid IN (%s)" % pids) == 4, "ends")
+    case.wait(lambda: case.value("SELECT count(*) FROM processes WHERE state = 'ended' AND pid IN (%s)" % pids) == len(made), "ends")
     case.wait(lambda: not case.status()["spool"]["full"] and case.status()["spool"]["messages"] <= 1, "an empty spool")
     stopped(case, agent)
     totals = loads.accounts(case)
@@ -245,18 +260,35 @@ def full_disk(case):
         env = case.environment(IORAMA_SPOOL=spool)
         sink = "nats://127.0.0.1:%d" % free_port()
         agent = case.agent("--sink", sink, "--no-samples", env=env)
-        load = loads.Load(case, threads=2, calls=500_000, mode="write", env=case.observed(IORAMA_LIVE_MEMORY="1M")).run()
-        case.wait(lambda: case.status(env)["spool"]["full"], "a full disk")
+        made = programs_until(case, env, lambda: case.status(env)["spool"]["full"], "1M", "a full disk")
         case.end(agent, send=signal.SIGTERM)
         agent = case.agent(env=env)
-        case.wait(lambda: case.value("SELECT state FROM processes WHERE pid = %d" % load.truth["ranks"][0]["pid"]) == "ended", "end")
+        pids = ",".join(str(load.truth["ranks"][0]["pid"]) for load in made)
+        case.wait(lambda: case.value("SELECT count(*) FROM processes WHERE state = 'ended' AND pid IN (%s)" % pids) == len(made), "ends")
         case.wait(lambda: case.status(env)["spool"]["messages"] <= 1, "an empty spool")
         case.end(agent, send=signal.SIGTERM)
         loads.accounts(case)
-        load.check(lost=1)
+        for load in made:
+            load.check(lost=1)
     finally:
         case.stop_all()
         subprocess.run(["umount", spool], check=False)
+
+
+def programs_until(case, env, done, memory, what):
+    """How much of one program an agent gets, and how small it becomes, depends on how fast both are: one follows another until it
+    is enough."""
+    made, observed = [], case.observed(IORAMA_LIVE_MEMORY=memory)
+
+    def seen():
+        totals = case.status(env)["totals"]
+        return totals["made"] + totals["dropped"] >= sum(m.calls for m in made)
+
+    while not done():
+        expect(len(made) < 100, "%d programs, and not %s", len(made), what)
+        made.append(loads.Load(case, threads=2, calls=60_000, mode="write", env=observed).run())
+        case.wait(lambda: done() or seen(), "the program at the agent")
+    return made
 
 
 def free_port():
@@ -547,7 +579,7 @@ def other_users_segments(case):
 
 
 CASES = {f.__name__.replace("_", "-"): f for f in (
-    one_program, names, brief, threads_one_after_the_other, many_events, killed_and_restarted, absent, comes_late, two_agents,
+    one_program, attached_idle, names, brief, threads_one_after_the_other, many_events, killed_and_restarted, absent, comes_late, two_agents,
     stuck_sink, slow_sink, full_disk, clock_set_back, hostile_segments, killed_program, events_off, activity_is_complete, switched_on, samples,
     users_apart, other_users_segments)}  # fmt: skip
 

@@ -149,6 +149,55 @@ def gone_between(case, store):
     expect(left == [], "left behind: %s", left)
 
 
+def upgraded(case, store):
+    """The agent ends as it is told to, the program makes events and ends, and only then there is the next agent: all of it is stored."""
+    words = ("--store", store.where, "--no-samples")
+    agent = case.agent(*words)
+    load = loads.Load(case, threads=2, calls=3000, mode="write", extra=["--gate"]).start()
+    case.wait(lambda: store.row("SELECT state FROM processes"), "the program")
+    case.end(agent, send=signal.SIGTERM)
+    load.go()
+    load.end()
+    expect(glob.glob(case.path("segments", "*", "*.seg")), "what nobody has read is gone")
+    agent = case.agent(*words)
+    case.wait(lambda: store.row("SELECT state FROM processes") == ("ended",), "the end in the store")
+    case.end(agent, send=signal.SIGTERM)
+    made = store.row("SELECT made, stored, dropped FROM processes")
+    expect(made[0] == made[1] >= load.calls and made[2] == 0, "made, stored, dropped: %s, of %d calls", made, load.calls)
+    check(case, store, load)
+    left = glob.glob(case.path("segments", "*", "*.seg"))
+    expect(left == [], "left behind: %s", left)
+
+
+def under_run(case):
+    """`iorama run` without --live, and an agent that is killed before the program ends: what it had told of stays for the next one."""
+    store = Store(case)
+    words = ("--store", store.where, "--no-samples")
+    agent = case.agent(*words)
+    log = case.path("logs", "a.darshan")
+    load = loads.Load(case, threads=1, calls=2000, mode="write", extra=["--gate"], env=case.environment(IORAMA_LIVE="1"),
+                      wrap=[case.iorama, "run", "-q", "-f", "-o", log, "--"]).start()  # fmt: skip
+    case.wait(lambda: store.row("SELECT state FROM processes"), "the program")
+    agent.kill()
+    agent.wait()
+    load.go()
+    load.end()
+    expect(os.path.exists(log), "no log")
+    agent = case.agent(*words)
+    case.wait(lambda: store.row("SELECT state FROM processes") == ("ended",), "the end in the store")
+    made = store.row("SELECT made, stored, dropped FROM processes")
+    expect(made[0] == made[1] >= load.calls and made[2] == 0, "made, stored, dropped: %s, of %d calls", made, load.calls)
+    check(case, store, load)
+    case.wait(lambda: not glob.glob(case.path("segments", "*")), "the end of its directory")
+    # beside an agent that works all is read when the command has ended
+    before = set(os.listdir(case.path("logs")))
+    load = loads.Load(case, threads=1, calls=500, mode="write", env=case.environment(IORAMA_LIVE="1"),
+                      wrap=[case.iorama, "run", "-q", "-f", "-o", log, "--"]).run()  # fmt: skip
+    expect(not glob.glob(case.path("segments", "*", "*.seg")), "segments stay: %s", glob.glob(case.path("segments", "*", "*")))
+    expect(set(os.listdir(case.path("logs"))) == before, "logs: %s", os.listdir(case.path("logs")))
+    case.end(agent, send=signal.SIGTERM)
+
+
 def faked(case, seconds):
     """The environment of a program for which it is so much later."""
     library = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), None)
@@ -233,12 +282,13 @@ def negative(case, store):
 
 
 CASES = {}
-for _case in (kills, gone_between, lost, negative):
+for _case in (kills, gone_between, upgraded, lost, negative):
     _name = _case.__name__.replace("_", "-")
     CASES[_name] = on_sqlite(_case)
     CASES[_name + "-postgres"] = on_postgres(_case)
 
 CASES["kills-nats"] = kills_nats
+CASES["under-run"] = under_run
 CASES["idle"] = on_sqlite(idle)
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Case(cases.Built):
 
     def __init__(self, build, folder, work):
         super().__init__(build)
-        self.folder, self.work, self.started = folder, work, []
+        self.folder, self.work, self.started, self.begun = folder, work, [], 0
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -63,7 +63,7 @@ class Case(cases.Built):
     def start(self, *command, env=None, **more):
         """A process beside the test; it is killed at the end of the case if it still runs. What it says goes into files:
         .out and .err are their paths, said() reads the second."""
-        number = len(self.started)
+        number, self.begun = self.begun, self.begun + 1
         out, err = self.path("out.%d" % number), self.path("err.%d" % number)
         with open(out, "wb") as o, open(err, "wb") as e:
             process = subprocess.Popen([str(w) for w in command], env=env or self.environment(), preexec_fn=die_with_parent,
@@ -103,7 +103,7 @@ class Case(cases.Built):
     # ---- programs
 
     def compile(self, name, family=None, flags=()):
-        """tests/work/NAME.c, built anew only when its sources are newer; family: with that MPI (and -DWITH_MPI)."""
+        """tests/work/NAME.c, built anew only when its sources are others; family: with that MPI (and -DWITH_MPI)."""
         if family:
             cases.need("mpicc." + family, "mpirun." + family)
         compiler = "mpicc." + family if family else os.environ.get("CC", "cc")

@@ -18,7 +18,7 @@ class Fake:
     def __init__(self, case, variant="MSG"):
         self.case, self.out, self.do = case, case.path("out"), case.path("do")
         self.library = case.path("libfake-%s.so" % variant)
-        case.run(os.environ.get("CC", "cc"), "-std=gnu17", "-Wall", "-Wextra", "-Werror", "-D" + variant, "-shared", "-fPIC",
+        case.run(os.environ.get("CC", "cc"), "-std=gnu17", "-Wall", "-Wextra", "-Werror", *("-D" + word for word in variant.split("-")), "-shared", "-fPIC",
                  "-fvisibility=hidden", "-pthread", os.path.join(harness.WORK, "fake_ldms.c"), "-o", self.library,
                  env=dict(os.environ))  # fmt: skip
         self.env = case.environment(FAKE_LDMS_OUT=self.out, FAKE_LDMS_DO=self.do)
@@ -78,6 +78,19 @@ def variants(case):
         complete(feed, said, fake)
         expect({p for _, p, _ in fake.messages()} == {perm}, "%s: permissions", variant)
         expect({t for t, _, _ in fake.messages()} == {"iorama"}, "%s: tags", variant)
+        os.remove(fake.out)
+
+
+def service(case):
+    """A library that has both ways: that which stores of LDMS read, unless the other is asked for; which it is, and what the daemon
+    needs for it, is told."""
+    for word, perm, needs in (("", 0, "stream_enable"), ("&service=stream", 0, "stream_enable"), ("&service=msg", 0o400, "msg_enable")):
+        fake = Fake(case, "MSG-ALSO")
+        feed = Feed(case, fake.spec + word, rounds=2)
+        done = case.run(*feed.command(), env=fake.env)
+        complete(feed, json.loads(done.stdout), fake)
+        expect({p for _, p, _ in fake.messages()} == {perm}, "service %s: permissions", word)
+        expect("the daemon needs %s" % needs in done.stderr, "not told: %s", done.stderr)
         os.remove(fake.out)
 
 
@@ -174,7 +187,7 @@ def restarted(case):
             expect(e["failed"] or (e["rank"], e["record"], e["op"], e["off"]) in seen, "%s was not sent", e)
 
 
-CASES = {"variants": variants, "tags": tags, "refused": refused, "down": down, "hang": hang, "large": large, "absent": absent,
+CASES = {"variants": variants, "service": service, "tags": tags, "refused": refused, "down": down, "hang": hang, "large": large, "absent": absent,
          "restarted": restarted}  # fmt: skip
 
 if __name__ == "__main__":

@@ -98,8 +98,9 @@ class Load:
         self.lanes = lanes
         return found
 
-    def check(self, store=None, lost=0):
-        """Everything is there, once, and as it was. lost: how many events may be missing, exactly so many are."""
+    def check(self, store=None, lost=0, slack=SLACK):
+        """Everything is there, once, and as it was. lost: how many events may be missing, exactly so many are; slack: ns by which times
+        may be off (None: clocks were set)."""
         found = self.rows(store)
         stored = sum(len(rows) for rows in found.values())
         if lost == 0:
@@ -111,7 +112,7 @@ class Load:
         if lost == 0:
             for rank in self.truth["ranks"]:
                 self.check_counts(rank, found)
-            self.check_fields(found)
+            self.check_fields(found, slack)
         return stored
 
     def check_sums(self):
@@ -145,7 +146,7 @@ class Load:
             expect({row["rank"] for row in rows} <= {rank["rank"]}, "thread %d: rank %s", thread["tid"],
                    {row["rank"] for row in rows})  # fmt: skip
 
-    def check_fields(self, found):
+    def check_fields(self, found, slack=SLACK):
         n, worst = 0, 0
         for truth in self.samples():
             row = found[truth["pid"], truth["tid"]][truth["call"]]
@@ -157,7 +158,7 @@ class Load:
                 expect(value == truth[key], "call %d: %s is %s, not %s", truth["call"], key, value, truth[key])
             early, late = truth["before"] - row["start_ns"], row["end_ns"] - truth["after"]
             worst = max(worst, early, late)
-            expect(early <= SLACK and late <= SLACK, "call %d of thread %d: time is off by %d ns", truth["call"],
+            expect(slack is None or max(early, late) <= slack, "call %d of thread %d: time is off by %d ns", truth["call"],
                    truth["tid"], max(early, late))  # fmt: skip
             n += 1
         expect(n > 0, "no call was compared")

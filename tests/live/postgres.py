@@ -279,6 +279,8 @@ def users(case):
         Feed(case, pg.url, job="1000/run-a", rounds=2, events=50).run()
         Feed(case, pg.url, agent="feed-2", job="1001/run-b", rounds=3, events=50).run()
         pg.psql("UPDATE jobs SET username = CASE WHEN key LIKE '1000/%' THEN 'ada' ELSE 'bob' END;"
+                "DELETE FROM days;"
+                "INSERT INTO days SELECT 1, u, 'app', 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 FROM unnest('{ada,bob}'::TEXT[]) u;"
                 "CREATE ROLE iorama_users; CREATE ROLE iorama_staff; CREATE ROLE stranger LOGIN;"
                 "CREATE ROLE ada LOGIN IN ROLE iorama_users; CREATE ROLE bob LOGIN IN ROLE iorama_users;"
                 "CREATE ROLE eve LOGIN IN ROLE iorama_staff;"
@@ -290,7 +292,7 @@ def users(case):
         for user, jobs, events in (("ada", 1, 400), ("bob", 1, 600), ("eve", 2, 1000)):
             for sql, want in (("SELECT count(*) FROM jobs", jobs), ("SELECT count(*) FROM events", events),
                               ("SELECT sum(n) FROM blocks", events), ("SELECT sum(ops) FROM rollup_times", events),
-                              ("SELECT count(*) FROM job_times", jobs), ("SELECT count(DISTINCT job) FROM files", jobs),
+                              ("SELECT count(*) FROM job_times", jobs), ("SELECT sum(jobs) FROM days", jobs), ("SELECT count(DISTINCT job) FROM files", jobs),
                               ("SELECT count(*) FROM jobs j, iorama_events(j.number)", events),
                               ("SELECT count(*) FROM iorama_events(1) UNION SELECT 0 ORDER BY 1 DESC LIMIT 1",
                                0 if user == "bob" else 400)):  # fmt: skip
@@ -305,6 +307,50 @@ def users(case):
                 expect("permission denied" in pg.psql(sql, user=user, check=False).stderr, "%s may %s", user, sql)
         refused = pg.psql("SELECT count(*) FROM jobs", user="stranger", check=False)
         expect("permission denied" in refused.stderr, "a stranger sees jobs: %s", refused.stdout)
+
+
+# ---- stores of older versions ---------------------------------------------------------------------------------
+
+TO_7 = "DROP TABLE spans, placed, removals; UPDATE meta SET value = '7' WHERE key = 'schema';"
+TO_6 = TO_7 + """DROP VIEW minute_times, day_times; DROP TABLE notices, notice_jobs, notice_off, totals, series_ten;
+UPDATE meta SET value = '6' WHERE key = 'schema';"""
+TO_5 = TO_6 + "DROP TABLE trials, moments, served; UPDATE meta SET value = '5' WHERE key = 'schema';"
+TO_4 = TO_5 + "".join("ALTER TABLE jobs DROP COLUMN batch_%s;" % w for w in "step array restart name account partition cluster nodes".split())
+TO_4 += "UPDATE meta SET value = '4' WHERE key = 'schema';"
+TO_3 = TO_4 + """DROP VIEW series_times; DROP TABLE series, series_minute, series_hour, days, day_jobs;
+ALTER TABLE counted DROP COLUMN read_second, DROP COLUMN write_second, DROP COLUMN meta_second;
+DROP INDEX jobs_user_end, findings_cost; UPDATE meta SET value = '3' WHERE key = 'schema';"""
+TO_2 = """DROP TABLE counted; ALTER TABLE jobs DROP COLUMN seen_ns, DROP COLUMN cost;
+DROP INDEX jobs_running, jobs_by_user, jobs_by_name, jobs_name, jobs_by_bytes, processes_running, findings_high, jobs_start;
+CREATE INDEX jobs_start ON jobs (start_ns); ALTER TABLE figure_values DROP COLUMN ranked;
+UPDATE meta SET value = '2' WHERE key = 'schema';"""
+
+
+def upgrade(case):
+    """A store of each older version is brought up to date, with sums by time and by day of all that was in it."""
+    with servers.Postgres() as pg:
+        Feed(case, pg.url, rounds=2, events=50).run()
+        pg.psql("INSERT INTO activity SELECT p.job, 1700000000000000000 + g * 1000000000::BIGINT, p.number, l, p.rank, 1000000000, 2 * g, g,"
+                " p.number, 100 * g, 10 * g, 3, 5, 7 FROM processes p, generate_series(1, 130) g, unnest('{POSIX,MPI-IO}'::TEXT[]) l")  # fmt: skip
+        jobs = pg.value("SELECT count(*) FROM jobs WHERE state <> 'running'")
+        for before in (TO_3, TO_3 + TO_2, TO_4, TO_5, TO_6, TO_7):
+            pg.psql(before)
+            expect("iorama store upgrade" in case.command("jobs", "--store", pg.url, status=None).stderr, "an old store is read")
+            case.command("store", "upgrade", "--store", pg.url)
+            for table, width in (("series", 1), ("series_ten", 10), ("series_minute", 60), ("series_hour", 3600)):
+                wrong = pg.value("SELECT count(*) FROM (SELECT job, layer, (t_ns - 500000000) / 1000000000 / %d * %d AS s, sum(reads) AS r,"
+                                 " sum(bytes_written) AS w, sum(meta_ns) AS m, count(DISTINCT process) AS p FROM activity GROUP BY 1, 2, 3) a"
+                                 " LEFT JOIN (SELECT job, layer, second AS s, sum(ops) FILTER (WHERE kind = 'read') AS r, sum(bytes) FILTER"
+                                 " (WHERE kind = 'write') AS w, sum(ns) FILTER (WHERE kind = 'meta') AS m, max(ranks) AS p FROM %s GROUP BY"
+                                 " 1, 2, 3) t USING (job, layer, s) WHERE (a.r, a.w, a.m, a.p) IS DISTINCT FROM (t.r, t.w, t.m, t.p)"
+                                 % (width, width, table))  # fmt: skip
+                expect(wrong == "0", "%s rows of %s are wrong", wrong, table)
+            expect(pg.value("SELECT sum(jobs) FROM days") == jobs, "days have other jobs")
+            for name, sql in (("calls", "sum(reads + writes + metas) FROM activity"), ("bytes", "sum(bytes_read + bytes_written) FROM activity"),
+                              ("ns", "sum(read_ns + write_ns + meta_ns) FROM activity"), ("events", "sum(events + lost) FROM jobs")):  # fmt: skip
+                got, want = pg.value("SELECT sum(value) FROM totals WHERE name = '%s'" % name), pg.value("SELECT " + sql)
+                expect(got == want, "%s are %s in all, not %s", name, got, want)
+            case.command("store", "verify", "--store", pg.url)
 
 
 # ---- keys ---------------------------------------------------------------------------------------------------
@@ -395,7 +441,7 @@ def pages(case):
 
 CASES = {"unit": unit, "store": store, "query": query, "restart-fast": restart_fast, "restart-immediate": restart_immediate,
          "restart-kill": restart_kill, "absent-at-first": absent_at_first, "answer-lost": answer_lost, "locked": locked, "stopped": stopped,
-         "too-many": too_many, "writers": writers, "users": users, "keys": keys,
+         "too-many": too_many, "writers": writers, "users": users, "upgrade": upgrade, "keys": keys,
          "pages": pages}  # fmt: skip
 
 if __name__ == "__main__":

@@ -103,6 +103,19 @@ def sqlite(case):
     expect(got["sizes"]["count"].sum() == 250, "sizes: %s", got["sizes"])
 
 
+def module(case):
+    """Those of the package, in a Python of its own: it is attached to."""
+    need("pandas")
+    logs.site(case, case.path("site"), 5)
+    case.command("index", "-q", case.path("site"))
+    with open(case.path("all.py"), "w", encoding="utf-8") as file:
+        file.write("\n".join(blocks("python module")))
+        file.write("\nassert total == 49995000 and len(log.marks) == 3 and len(jobs_of_mine) == 5 and len(events) > 0, log.marks\n")
+        file.write("assert len(posix) or len(log.counters) > 0 and files.bytes_written.sum() > 40000\n")
+    env = case.environment(PYTHONPATH=os.path.join(harness.ROOT, "python"), PATH=os.path.dirname(case.iorama) + os.pathsep + os.environ["PATH"])
+    case.run(harness.cases.SYSTEM_PYTHON, "-W", "error", case.path("all.py"), env=env, cwd=case.work)
+
+
 def postgresql(case):
     need("pandas", "sqlalchemy", "psycopg2")
     with servers.Postgres() as pg:
@@ -121,4 +134,4 @@ def postgresql(case):
 
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
-    harness.main({"sqlite": sqlite, "postgresql": postgresql})
+    harness.main({"module": module, "sqlite": sqlite, "postgresql": postgresql})

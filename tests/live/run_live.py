@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import harness
 import loads
@@ -84,6 +85,12 @@ def text(case):
     expect(case.path("store.db") in done.stderr, "the store is not named")
     expect("\033" not in done.stderr and "\r" not in done.stderr, "control characters in %r", done.stderr)
     expect(case.value("SELECT tag FROM processes") == "night-run", "the tag is not known")
+    shown = case.run(case.iorama, "query", "--job", "last", "--op", "write", "--limit", "1").stdout.splitlines()
+    columns = shown[0].split()
+    expect(columns[:7] == ["time", "took", "job", "rank", "tid", "call", "parent"], "columns are %s", columns)
+    want = case.rows("SELECT tid, call, parent FROM events WHERE op = 'write' ORDER BY end_ns LIMIT 1")[0]
+    row = " ".join(shown[-1].split())  # `took` has two words
+    expect(" %(tid)d %(call)d %(parent)d POSIX " % want in row, "%s, not %s", row, want)
 
 
 def status(case):
@@ -93,6 +100,21 @@ def status(case):
     case.command("run", "--live", "--", "no-such-command", status=127)
     case.command("run", "--store", "x.db", "--", "true", status=2)
     case.command("run", "--live", "--tag", "a b", "--", "true", status=2)
+    nothing_left(case)
+
+
+def ends_soon(case):
+    """With its command, not with the next second of the agent: the best of some, on a machine that has more to do."""
+    turns = [0]
+
+    def measure():
+        began = time.monotonic()
+        case.command("run", "--live", "-q", "--", "true")
+        turns[0] += 1
+        return time.monotonic() - began
+
+    harness.cases.best(12, measure, lambda took: took < 0.8, "run --live of a command that does nothing")
+    expect(case.value("SELECT COUNT(*) FROM jobs") == turns[0], "not all jobs are in the store")
     nothing_left(case)
 
 
@@ -222,6 +244,7 @@ CASES = {
     "mpich": mpich,
     "text": text,
     "status": status,
+    "ends-soon": ends_soon,
     "no-index": no_index,
     "short": many_short,
     "shared": shared,

@@ -44,7 +44,7 @@ def alone(function):
         os.makedirs(folder)
         case.run("mount", "--bind", case.folder, folder)
         for place in ("/dev/shm", "/tmp"):
-            case.run("mount", "-t", "tmpfs", "-o", "mode=1777", "none", place)
+            cases.cover(place, "mode=1777")
         case.folder = folder
         os.chmod(folder, 0o755)
         os.chmod(case.work, 0o777)
@@ -192,6 +192,8 @@ def inode_shadowed(case):
     """Mallory's files, which are no segments, are there first, under all numbers that Bob's could get: Bob's is read all the same."""
     bobs, mine = own("/dev/shm/iorama-%d" % BOB, BOB), own("/tmp/iorama-%d" % MALLORY, MALLORY)
     trap = own(os.path.join(mine, "run-trap"), MALLORY)
+    for i in range(20):  # the first numbers may be those of folders in /tmp
+        os.close(os.open("/dev/shm/spare.%d" % i, os.O_CREAT, 0o600))
     case.run(*as_user(MALLORY), sys.executable, "-c", MAKE, trap, 0, 300, socket.gethostname())
     system = System(case)
     case.wait(lambda: system.agent.said().count("left alone") >= 100, "the agent gave up Mallory's files")
@@ -208,7 +210,7 @@ def inode_shadowed(case):
 
 FLOOD = """
 import os, sys
-for i in range(int(sys.argv[2])):
+for i in range(*map(int, sys.argv[2:4])):
     folder = os.path.join(sys.argv[1], "run-%d" % i)
     os.mkdir(folder, 0o700)
     with open(os.path.join(folder, "x.1.0.seg"), "wb"):
@@ -222,7 +224,10 @@ def flood(case):
     Bob's events come as before."""
     bobs, mine = own("/dev/shm/iorama-%d" % BOB, BOB), own("/dev/shm/iorama-%d" % MALLORY, MALLORY)
     system = System(case)
-    case.run(*as_user(MALLORY), sys.executable, "-c", FLOOD, mine, 12_000)
+    case.run(*as_user(MALLORY), sys.executable, "-c", FLOOD, mine, 0, 300)
+    # with this his words are used up, before there are too many of anything else
+    case.wait(lambda: system.agent.said().count("left alone") >= 100, "words about his files")
+    case.run(*as_user(MALLORY), sys.executable, "-c", FLOOD, mine, 300, 9000)
     bob = system.load(BOB, bobs, threads=2, calls=3000).run()
     system.stored(BOB, bob)
     case.wait(lambda: "user %d has more" % MALLORY in system.agent.said(), "a word about it")

@@ -175,7 +175,17 @@ def build_fake(case, version, out, *options):
 
 
 def check_fake(case, version):
-    return observe(case, build_fake(case, version, "fake", "-DPROGRAM"))
+    wrong = observe(case, build_fake(case, version, "fake", "-DPROGRAM"))
+    # calls of metadata take 20 ms each: two are of the file, one is of the dataset; one of 200 ms fails and is not counted
+    for module, least in (("H5F", 0.04), ("H5D", 0.02)):
+        (record,) = read_log(case[0], os.path.join(case[1], "log.darshan"))[module]
+        counters = record["counters"]
+        time = counters[module + "_F_META_TIME"]
+        if not least <= time:
+            wrong.append("%s: %s s of metadata, not %s" % (module, time, least))
+        if module == "H5F" and counters["H5F_F_CLOSE_END_TIMESTAMP"] - counters["H5F_F_OPEN_START_TIMESTAMP"] < time + 0.2:
+            wrong.append("%s: %s s of metadata include what failed" % (module, time))
+    return wrong
 
 
 def check_fake_modules(case):

@@ -35,6 +35,8 @@ typedef struct {
 #define TEXT(x) TEXT_(x)
 #define FILE_NAME "x" TEXT(VERSION) ".h5"
 #define DRIVER (FILE_ID + 300)
+#define META_ID (FILE_ID + 400) /* a group or an attribute */
+#define META_US 20000		/* that a call of metadata takes */
 
 /* what the library did */
 struct fake {
@@ -46,6 +48,10 @@ hid H5Fopen(const char *path, unsigned flags, hid fapl);
 int H5Fclose(hid f);
 hid H5Dopen1(hid at, const char *name);
 int H5Dclose(hid d);
+hid H5Gcreate2(hid at, const char *name, hid lcpl, hid gcpl, hid gapl);
+hid H5Acreate2(hid at, const char *name, hid type, hid space, hid acpl, hid aapl);
+int H5Awrite(hid attr, hid type, const void *buf);
+int H5Lexists(hid at, const char *name, hid lapl);
 int H5Dwrite(hid d, hid type, hid mem, hid file, hid dxpl, const void *buf);
 hid H5Oopen_by_token(hid at, token t);
 int H5Oclose(hid d);
@@ -65,6 +71,11 @@ static int use(void)
 	FILE *to = fopen(getenv("TRUTH_FILE"), "a");
 	hid f = H5Fopen(FILE_NAME, 7, OUT(OTHER_ID)), d = H5Dopen1(f, "x");
 
+	/* of the file, of the dataset, of the file again, and one that fails */
+	fake.bad += H5Gcreate2(f, "g", OUT(0), OUT(0), OUT(OTHER_ID)) != OUT(META_ID);
+	fake.bad += H5Acreate2(d, "a", OUT(1), OUT(2), OUT(3), OUT(4)) != OUT(META_ID);
+	fake.bad += H5Awrite(OUT(META_ID), OUT(1), &fake) != 0;
+	fake.bad += H5Lexists(f, "none", OUT(0)) != -1;
 	H5Dwrite(d, 1, OUT(0), OUT(0), OUT(0), &fake);
 	H5Dwrite(d, 1, OUT(SPACE_ID), OUT(SPACE_ID), OUT(OTHER_ID), &fake);
 	want(to, FILE_NAME, "H5F OPENS", 1);
@@ -169,6 +180,36 @@ int H5Dwrite(hid d, hid type, hid mem, hid file, hid dxpl, const void *buf)
 	return 0;
 }
 
+hid H5Gcreate2(hid at, const char *name, hid lcpl, hid gcpl, hid gapl)
+{
+	IS(IN(at) == FILE_ID && strcmp(name, "g") == 0 && IN(lcpl) == 0 && IN(gcpl) == 0 &&
+	   IN(gapl) == OTHER_ID);
+	usleep(META_US);
+	return OUT(META_ID);
+}
+
+hid H5Acreate2(hid at, const char *name, hid type, hid space, hid acpl, hid aapl)
+{
+	IS(IN(at) == SET_ID && strcmp(name, "a") == 0 && IN(type) == 1 && IN(space) == 2 &&
+	   IN(acpl) == 3 && IN(aapl) == 4);
+	usleep(META_US);
+	return OUT(META_ID);
+}
+
+int H5Awrite(hid attr, hid type, const void *buf)
+{
+	IS(IN(attr) == META_ID && IN(type) == 1 && buf == &fake);
+	usleep(META_US);
+	return 0;
+}
+
+int H5Lexists(hid at, const char *name, hid lapl)
+{
+	IS(IN(at) == FILE_ID && strcmp(name, "none") == 0 && IN(lapl) == 0);
+	usleep(10 * META_US);
+	return -1;
+}
+
 /* what only we ask */
 #define ASKED(ret, name, ...)  \
 	ret name(__VA_ARGS__); \
@@ -182,7 +223,7 @@ static ssize_t text(char *to, size_t room, const char *is)
 
 ASKED(ssize_t, H5Fget_name, hid at, char *to, size_t room)
 {
-	IS(IN(at) == FILE_ID || IN(at) == SET_ID);
+	IS(IN(at) == FILE_ID || IN(at) == SET_ID || IN(at) == META_ID);
 	return text(to, room, FILE_NAME);
 }
 

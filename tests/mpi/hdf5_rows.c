@@ -32,6 +32,7 @@ extern herr_t H5Pget_dxpl_mpio(hid_t dxpl, H5FD_mpio_xfer_t *mode);
 #define TYPE_SIZE(t) hsize_t
 #define TYPE_SSIZE(t) hssize_t
 #define TYPE_SIZES(t) hsize_t *
+#define TYPE_DIMS(t) const hsize_t *
 #define TYPE_INDEX(t) H5_index_t
 #define TYPE_ORDER(t) H5_iter_order_t
 #define TYPE_TOKEN(t) H5O_token_t
@@ -57,9 +58,11 @@ extern herr_t H5Pget_dxpl_mpio(hid_t dxpl, H5FD_mpio_xfer_t *mode);
 	_Static_assert(sizeof(ret) == sizeof(TYPE_##rrole(ret)), #name " returns another size");   \
 	RAMA_TAB_EACH(SIZE, __VA_ARGS__)
 #define FN_HAND(name, ret, rrole, op, ...) CHECK(name, ret, rrole, __VA_ARGS__)
+#define FN FN_HAND
 #define NEED(name, ret, rrole, ...) CHECK(name, ret, rrole, __VA_ARGS__)
 #include "table/fn_hdf5.def"
 #undef FN_HAND
+#undef FN
 #undef NEED
 
 _Static_assert(H5P_DEFAULT == 0 && H5S_ALL == 0 && H5E_DEFAULT == 0, "");
@@ -73,6 +76,7 @@ int main(void)
 
 #define FN_HAND(...) rows++;
 #define NEED FN_HAND
+#define FN FN_HAND
 #include "table/fn_hdf5.def"
 	printf("%d rows\n", rows);
 	return rows == 0;

@@ -2,6 +2,7 @@
 """What the tests of jobs with MPI share, beside tests/lib/cases.py: how such a job is observed, and what its log must say. A script
 ends with job.main(NAMES, perform); names are FAMILY-CASE, where FAMILY is openmpi or mpich."""
 import collections
+import glob
 import json
 import os
 import re
@@ -14,9 +15,10 @@ import cases  # noqa: E402
 import stock  # noqa: E402
 from cases import FAMILIES, ROOT, SKIPPED, TIMEOUT, WORK, Failed, Skip, expect, need  # noqa: E402
 
-__all__ = ["FAMILIES", "HERE", "RANKS", "ROOT", "SKIPPED", "TABLE", "TIMEOUT", "WORK", "Case", "Failed", "Skip",
+__all__ = ["FAMILIES", "HEADERS", "HERE", "RANKS", "ROOT", "SKIPPED", "TABLE", "TIMEOUT", "WORK", "Case", "Failed", "Skip",
            "compare_counters", "compare_events", "expect", "main", "need", "of_families", "run"]  # fmt: skip
 TABLE = os.path.join(ROOT, "src", "table")
+HEADERS = [*glob.glob(os.path.join(HERE, "*.h")), *glob.glob(os.path.join(TABLE, "*.[dh]*"))]  # what sources here include
 RANKS = (1, 2, 4, 7)
 # counters that the truth says completely: what it does not name is 0
 COUNTED = re.compile(
@@ -39,9 +41,15 @@ class Case(cases.Built):
             need("mpicc." + family, "mpirun." + family)
 
     def compile(self, out, source, *options, tool="mpicc"):
+        """./OUT of tests/mpi/SOURCE; what does not depend on the folder is compiled once for all cases."""
         compiler = "%s.%s" % (tool, self.family)
         need(compiler)
-        done = run([compiler, "-O1", *options, os.path.join(HERE, source), "-o", out], self.folder)
+        source = os.path.join(HERE, source)
+        command = [compiler, "-O1", *options, source, "-o"]
+        if source.startswith(HERE) and not any(word.startswith("-L") for word in options):
+            self.compile_into(os.path.join(self.folder, out), [source], [*command, None], [__file__, *HEADERS])
+            return "./" + out
+        done = run([*command, out], self.folder)
         if done.returncode != 0:
             raise Failed("%s: %s" % (source, done.stderr))
         return "./" + out

@@ -28,6 +28,63 @@ int main(int argc, char **argv)
 	return MPI_Finalize();
 }
 """,
+    # a call writes as many bytes as no other does
+    "requests": r"""
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+static char data[4096];
+static void begin(MPI_File f, int i, MPI_Request *r) { MPI_File_iwrite_at(f, 65536 * i, data, 1000 + i, MPI_BYTE, r); }
+int main(int argc, char **argv)
+{
+	MPI_File f, g;
+	MPI_Request r[8];
+	int done = 0, which;
+	MPI_Init(&argc, &argv);
+	MPI_File_open(MPI_COMM_SELF, "out", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f);
+	MPI_File_open(MPI_COMM_SELF, "two", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &g);
+	for (int i = 0; i < 8; i++) /* the same places of two files */
+		MPI_File_iwrite_at(i % 2 ? f : g, 65536 * (i / 2), data, 1000 + i, MPI_BYTE, &r[i]);
+	MPI_Waitall(8, r, MPI_STATUSES_IGNORE);
+	begin(f, 10, &r[0]);
+	while (!done)
+		MPI_Test(&r[0], &done, MPI_STATUS_IGNORE);
+	begin(f, 11, &r[0]), begin(f, 12, &r[1]);
+	MPI_Waitany(2, r, &which, MPI_STATUS_IGNORE);
+	MPI_File_write_at(f, 65536 * 13, data, 1013, MPI_BYTE, MPI_STATUS_IGNORE);
+	MPI_Wait(&r[1 - which], MPI_STATUS_IGNORE);
+	if (getenv("NO_IWRITE_ALL"))
+		MPI_File_iwrite_at(f, 65536 * 14, data, 1014, MPI_BYTE, &r[0]);
+	else
+		MPI_File_iwrite_at_all(f, 65536 * 14, data, 1014, MPI_BYTE, &r[0]);
+	MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+	MPI_File_write_at_all_begin(f, 65536 * 15, data, 1015, MPI_BYTE);
+	MPI_File_write_at_all_end(f, data, MPI_STATUS_IGNORE);
+	MPI_File_iread_at(f, 65536 * 15, data, 1010, MPI_BYTE, &r[0]);
+	MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+	int fd = open("out", O_WRONLY); /* all are done: this is nobody's */
+	if (pwrite(fd, data, 1500, 65536) != 1500 || pwrite(fd, data, 1501, 65536 * 15) != 1501)
+		return 1;
+	close(fd);
+	MPI_File_close(&f), MPI_File_close(&g);
+	return MPI_Finalize();
+}
+""",
+    "aio": r"""
+#include <aio.h>
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) /* in no call: it has no parent */
+{
+	struct aiocb cb = { .aio_fildes = open("out", O_CREAT | O_WRONLY, 0600), .aio_buf = "abc", .aio_nbytes = 3 };
+	if (aio_write(&cb) != 0)
+		return 1;
+	while (aio_error(&cb) != 0)
+		usleep(1000);
+	return aio_return(&cb) != 3;
+}
+""",
     "hdf5": r"""
 #include <hdf5.h>
 static double x[16384]; /* more than HDF5 would gather in memory */
@@ -52,7 +109,7 @@ def events(path):
     for at in range(off, min(off + length, len(data)), item):
         _, lane, used = struct.unpack_from("<QII", data, at)
         for i in range(used):
-            start, took, _, size, _, layer, _, _, call, parent = struct.unpack_from("<QQqqIBBHII", data, at + 16 + 48 * i)
+            start, took, _, size, _, layer, _, _, call, parent = struct.unpack_from("<QQqqIBBHII", data, at + 24 + 48 * i)
             yield {"lane": lane, "from": start, "to": start + took, "bytes": size, "layer": layer, "call": call, "parent": parent}
 
 
@@ -76,8 +133,37 @@ def check(found, outer, size):
     return problems
 
 
+def check_requests(found):
+    """of each call of MPI there is one POSIX call of as many bytes, which is part of it and of nothing else"""
+    wrong = []
+    sizes = [*range(1000, 1008), 1010, 1011, 1012, 1013, 1014, 1015, 1010]
+    calls = [e for e in found if e["layer"] == MPIIO]
+    inner = [e for e in found if e["layer"] == POSIX and 1000 <= e["bytes"] < 1500]
+    own = [e["parent"] for e in found if e["layer"] == POSIX and e["bytes"] in (1500, 1501)]
+    if own != [0, 0]:
+        wrong.append("what no call asked for is part of %s" % own)
+    for what, have in (("MPI calls", calls), ("POSIX calls", inner)):
+        if sorted(e["bytes"] for e in have) != sorted(sizes):
+            wrong.append("%s of %s bytes" % (what, sorted(e["bytes"] for e in have)))
+    for e in inner:
+        up = [c for c in calls if c["call"] == e["parent"]]
+        if len(up) != 1 or up[0]["bytes"] != e["bytes"] or up[0]["from"] > e["from"] or up[0]["lane"] != e["lane"]:
+            wrong.append("%d bytes are part of %s" % (e["bytes"], up))
+    if len({e["parent"] for e in inner}) != len(inner):
+        wrong.append("two are part of one")
+    return wrong
+
+
+def check_aio(found):
+    return [] if [(e["bytes"], e["parent"]) for e in found] == [(3, 0)] else ["aio: %s" % found]
+
+
+CHECKS = {"mpi": lambda found: check(found, MPIIO, 8), "hdf5": lambda found: check(found, H5D, 16384 * 8),
+          "requests": check_requests, "aio": check_aio}  # fmt: skip
 # names of tests -> program and compiler
-CASES = {"mpi-mpicc.openmpi": ("mpi", ["mpicc.openmpi"]), "mpi-mpicc.mpich": ("mpi", ["mpicc.mpich"]), "hdf5-cc": ("hdf5", ["cc"])}
+CASES = {"requests-openmpi-ompio": ("requests", ["mpicc.openmpi"]), "requests-openmpi-romio": ("requests", ["mpicc.openmpi"]),
+         "requests-mpich": ("requests", ["mpicc.mpich"]), "aio-cc": ("aio", ["cc"]),
+         "mpi-mpicc.openmpi": ("mpi", ["mpicc.openmpi"]), "mpi-mpicc.mpich": ("mpi", ["mpicc.mpich"]), "hdf5-cc": ("hdf5", ["cc"])}
 
 
 def perform(build, name):
@@ -93,12 +179,14 @@ def perform(build, name):
         if run([*compiler, source, "-o", program, *flags], folder).returncode != 0:
             raise Skip("the program cannot be built")
         segments = os.path.join(quiet, "segments")
+        # the ROMIO of Open MPI has no nonblocking collective calls: it jumps to nowhere
+        extra = {"OMPI_MCA_io": "^ompio", "NO_IWRITE_ALL": "1"} if name.endswith("romio") else {}
         done = run([cases.Built(build).iorama, "run", "-q", "--trace", "--keep-segments", "-o", os.path.join(quiet, "log.darshan"),
-                    program], folder, IORAMA_DIR=segments)  # fmt: skip
+                    program], folder, IORAMA_DIR=segments, **extra)  # fmt: skip
         expect(done.returncode == 0, "status %d: %s", done.returncode, done.stderr)
         kept = [os.path.join(d, f) for d, _, names in os.walk(segments) for f in names if f.endswith(".seg")]
         found = [e for path in kept for e in events(path)]
-    return check(found, *((MPIIO, 8) if layer == "mpi" else (H5D, 16384 * 8)))
+    return CHECKS[layer](found)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from job import FAMILIES, RANKS, Case, Failed, Skip, cases, run  # noqa: E402
+from job import FAMILIES, HEADERS, RANKS, Case, Failed, Skip, cases, run  # noqa: E402
 from parallel import MODULES, compare_ranks, launch, module_of, must_succeed  # noqa: E402
 
 CASES = ["%s-%s" % (kind, name) for kind in ("parallel", *FAMILIES) for name in ("blocks", "steps")]
@@ -32,10 +32,9 @@ def flags_of(package):
 
 def compile_truth(case, source, *flags):
     """Whether it can be run, then: with a library of another MPI it cannot."""
-    done = run(["mpicc." + case.family, "-O1", "-Wall", "-Wextra", os.path.join(HERE, source), "-o", "truth", *flags],
-               case.folder)  # fmt: skip
-    if done.returncode != 0:
-        raise Failed(done.stderr[-1000:])
+    path = os.path.join(HERE, source)
+    command = ["mpicc." + case.family, "-O1", "-Wall", "-Wextra", path, "-o", None, *flags]
+    case.compile_into(os.path.join(case.folder, "truth"), [path], command, [__file__, *HEADERS])
     linked = run(["ldd", "truth"], case.folder).stdout
     return len(set(re.findall(r"libmpi(?:ch)?\.so\S*", linked))) == 1
 

@@ -62,6 +62,8 @@ typedef uintptr_t rama_cap_handle;
 #define FN_MPI4(...)
 #endif
 #define FN_MPIP CHECK
+#define FN_MPIE CHECK
+#define FN_MPIW CHECK
 #define FN_MPIH CHECK
 #define FN_MPI0(name) SAME(name, void) SAME(P##name, void)
 #define NEED(name, ...) CHECK(MPI_##name, __VA_ARGS__)
@@ -72,12 +74,16 @@ enum {
 #undef FN_MPI
 #undef FN_MPI4
 #undef FN_MPIP
+#undef FN_MPIE
+#undef FN_MPIW
 #undef FN_MPIH
 #undef FN_MPI0
 #undef NEED
 #define FN_MPI(name, ...) ROW_##name,
 #define FN_MPI4 FN_MPI
 #define FN_MPIP FN_MPI
+#define FN_MPIE FN_MPI
+#define FN_MPIW FN_MPI
 #define FN_MPIH FN_MPI
 #define FN_MPI0(name) ROW_##name,
 #define NEED(...)

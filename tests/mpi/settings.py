@@ -84,6 +84,17 @@ def existing(case):
             subprocess.run([case.iorama, "recover", "-f", "-o", made, said[0]], check=True, capture_output=True)
             have = names_in(case, made)[0]
             expect(have == truth, "recovered: %s, not %s", have, truth)
+    # nor is what has the name of the half-written one
+    for kind in ("file", "link"):
+        log, target = case.path("half-%s.darshan" % kind), case.path("half-%s.darshan_partial" % kind)
+        if kind == "link":
+            os.symlink(other, target)
+            target = other
+        with open(target, "w", encoding="ascii") as file:
+            file.write("precious\n")
+        before = bytes_of(log + "_partial"), bytes_of(target)
+        case.run(2, 3, IORAMA_LOG=log)
+        expect(os.path.lexists(log + "_partial") and before == (bytes_of(log + "_partial"), bytes_of(target)), "half a log, %s: it was changed", kind)
     # and where nothing is in the way it is that very file
     truth, told = case.run(2, 3, IORAMA_LOG=case.path("new.darshan"))
     expect(names_in(case, case.path("new.darshan"))[0] == truth and "iorama:" not in told, "%r", told)

@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import job  # noqa: E402
 from job import Failed, Skip, run  # noqa: E402
+from cases import wait  # noqa: E402, set up by job
 from parallel import judge, launch, mixed, must_succeed  # noqa: E402
 
 CASES = ("spawn", "spawned", "recover", "part", "apart", "private", "confined")
@@ -102,6 +103,14 @@ def case_spawned(case):
     compare_sums(case, truth_of(lines), in_folder(logs), 5)
 
 
+def is_gone(pid):
+    try:
+        with open("/proc/%s/stat" % pid, encoding="latin1") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def case_recover(case):
     case.compile("mix", "mix.c")
     segments, logs = os.path.join(case.quiet, "left"), os.path.join(case.quiet, "logs")
@@ -116,6 +125,9 @@ def case_recover(case):
     jobs = os.listdir(segments)
     if len(jobs) != 1 or len(os.listdir(os.path.join(segments, jobs[0]))) != 4 or os.listdir(logs):
         raise Failed("left behind: %s, and logs: %s" % (jobs, os.listdir(logs)))
+    # a launcher ends when its ranks have closed their ends, which may be a moment before they are gone
+    for name in os.listdir(os.path.join(segments, jobs[0])):
+        wait(lambda pid=name.split(".")[-3]: is_gone(pid), "the end of " + name)
     log = os.path.join(case.folder, "log.darshan")
     done = run([case.iorama, "recover", "-q", "-f", "-o", log, segments], case.folder)
     if done.returncode != 0 or os.listdir(segments):

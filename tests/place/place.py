@@ -55,7 +55,7 @@ class Case(cases.Built):
         """tmpfs of these sizes"""
         for path, size in (("/dev/shm", shm), ("/tmp", tmp)):
             if size:
-                subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%s,mode=1777" % size, "none", path], check=True)
+                cases.cover(path, "size=%s,mode=1777" % size)
 
     def env(self, **extra):
         given = {"HOME": self.work, "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -409,7 +409,7 @@ def taken(case):
         expect(check["state"] == "warn" and path in check["found"] and places[0] in check["found"], "%s", check)
         expect(os.listdir(own) == [] and (how in ("link", "file") or os.listdir(path) == []), "%s: his directory has %s",
                how, os.listdir(own))  # fmt: skip
-        subprocess.run(["umount", "/dev/shm", "/tmp"], check=True)
+        subprocess.run(["umount", "-R", "/dev/shm", "/tmp"], check=True)
         shutil.rmtree(logs)
 
 

@@ -66,7 +66,7 @@ class Make(Case):
             shutil.copytree(os.path.join(ROOT, name), os.path.join(folder, "project", name))
         shutil.copy(os.path.join(ROOT, "CMakeLists.txt"), os.path.join(folder, "project"))
         return [
-            ["cmake", "-S", "project", "-B", "build", "-G", "Unix Makefiles", "-DIORAMA_TESTS=OFF"],
+            ["cmake", "-S", "project", "-B", "build", "-G", "Unix Makefiles", "-DIORAMA_TESTS=OFF", "-DCMAKE_BUILD_TYPE=None"],
             ["make", "-C", "build", "-j2", "iorama_base", "iorama_table"],
         ]
 

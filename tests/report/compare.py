@@ -125,7 +125,7 @@ def diff_forms(program, d):
         for side in "ab":
             check("CSV of " + m["name"], row[side] == "", m[side] is None)
             near("CSV of " + m["name"], float(row[side] or 0), m[side] or 0)
-    for form in ([], ["--markdown"], ["--html"]):
+    for form in ([], ["--markdown"], ["--html=-"]):
         text = re.sub(r"\s+", " ", program.run("diff", *form, "a.darshan", "b.darshan"))
         for part in ("writes are 64× larger", human.seconds(50), human.seconds(10), human.count(262144), "64.0 KiB", "256.0 MiB"):
             check("%s in %s" % (part, form), part in text, True)
@@ -148,7 +148,7 @@ def diff_gates(program, tables):
         (["a.darshan", "b.darshan"], 0), (["--fail-on", "slower", "a.darshan", "b.darshan"], 0), (["--fail-on", "slower", "b.darshan", "a.darshan"], 1),
         (["--fail-on", "any", "a.darshan", "b.darshan"], 1), (["--fail-on", "any", "a.darshan", "a.darshan"], 0),
         (["--fail-on", "faster", "a.darshan", "a.darshan"], 2), (["a.darshan"], 2), (["--tolerance", "x", "a.darshan", "b.darshan"], 2),
-        (["--json", "--html", "a.darshan", "b.darshan"], 2), (["a.darshan", "missing.darshan"], 3), (["--csv=ranks", "a.darshan", "b.darshan"], 2),
+        (["--json", "--html=-", "a.darshan", "b.darshan"], 2), (["a.darshan", "missing.darshan"], 3), (["--csv=ranks", "a.darshan", "b.darshan"], 2),
     ):  # fmt: skip
         program.run("diff", *words, status=status)
     checkpoint(tables, KIB, 52.0, "/scratch/out.%04d", 103).write(program.folder + "/near.darshan")
@@ -191,7 +191,7 @@ def diff_odd(program, tables):
     odd = Job(tables, exe=b"/bin/<b>&\x1b[31m\xff")
     odd.posix("/scratch/<script>alert(1)</script>|\x1b[2J\udcff", 0, writes=[(10, 10)], write_time=1.0)
     odd.write(program.folder + "/odd.darshan")
-    for form in ([], ["--html"], ["--markdown"], ["--csv=files"], ["--json"]):
+    for form in ([], ["--html=-"], ["--markdown"], ["--csv=files"], ["--json"]):
         text = program.run("diff", *form, "odd.darshan", "none.darshan")
         check("escapes in %s" % form, "\033" in text, False)
         check("markup in %s" % form, "<script>alert" in text and form != ["--json"] and form != [] and form != ["--csv=files"], False)
@@ -326,6 +326,39 @@ def fleet_numbers_again(program, tables):
     check("user without a name", [j["user"] for j in d["jobs"]], [None, None])
 
 
+def fleet_processes(program, tables):
+    """24 processes of one training at the same time are one job, as long as its span; the program after it is another."""
+    os.makedirs(program.folder + "/training")
+    files = "/scratch/out.%04d"
+    for n in range(24):  # two epochs: workers of the second begin when those of the first have ended
+        start = 1700000000 + 80 * (n // 12)
+        checkpoint(tables, KIB, 30.0 + n % 12, files, 75, 1, jobid=9, start=start, end=start + 75).write("%s/training/%02d.darshan" % (program.folder, n))
+    checkpoint(tables, KIB, 5.0, files, 20, 1, jobid=9, exe=b"/apps/pack", start=1700000010, end=1700000030).write(program.folder + "/training/x.darshan")
+    d = program.json("report", "--fleet", "--json", "training")
+    check("a job of processes, and another program", sorted(len(j["logs"]) for j in d["jobs"]), [1, 24])
+    job = next(j for j in d["jobs"] if len(j["logs"]) == 24)
+    near("run time of processes", job["run_time"], 150)
+    near("I/O time of the slowest", job["io_time"], 41 + 41)
+    check("processes", job["ranks"], 12)
+    near("bytes of all", job["bytes_written"], 24 * 64 * MIB)
+    check("cost is within I/O time", job["cost_s"] <= job["io_time"], True)
+    for rule in d["findings"]:
+        check("cost of %s is within I/O time of jobs" % rule["rule"], rule["cost_s"] <= d["totals"]["io_time"] + 1e-6, True)
+
+
+def fleet_pipes(program, tables):
+    """Waiting for another program is no I/O: pipes and sockets are in no figure."""
+    os.makedirs(program.folder + "/pipes")
+    job = checkpoint(tables, MIB, 2.0, "/scratch/out.%04d", nprocs=1)
+    for name in ("pipe:[4711]", "/proc/12/fd/pipe:[4712]", "socket:[99]", "anon_inode:[eventfd]"):
+        job.posix(name, 0, writes=[(10, 100)], write_time=20.0)
+    job.posix("/scratch/pipe:x", 0, writes=[(1, 100)], write_time=1.0)
+    job.write(program.folder + "/pipes/a.darshan")
+    job = program.json("report", "--fleet", "--json", "pipes")["jobs"][0]
+    near("I/O time without pipes", job["io_time"], 3.0)
+    check("bytes and files without pipes", (job["bytes_written"], job["files"]), (64 * MIB + 100, 2))
+
+
 def test_fleet(program, tables):
     expected = make_fleet(tables, program.folder + "/logs")
     for log in expected:
@@ -339,6 +372,8 @@ def test_fleet(program, tables):
     fleet_forms(program, d)
     fleet_damage(program, expected)
     fleet_numbers_again(program, tables)
+    fleet_processes(program, tables)
+    fleet_pipes(program, tables)
 
 
 # ---- svg -----------------------------------------------------------------------------------------------------------

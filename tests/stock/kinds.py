@@ -20,8 +20,11 @@ import cases  # noqa: E402
 import stock  # noqa: E402
 from cases import ROOT, TIMEOUT, Failed, Skip, need  # noqa: E402
 
-STDIO, PROCESS, EXTRA, POSIX_THREADS, MPIIO_THREADS = 48, 49, 50, 51, 52
-PLAIN, TRACED = {PROCESS, EXTRA}, {STDIO, PROCESS, EXTRA, POSIX_THREADS}
+STDIO, PROCESS, EXTRA, POSIX_THREADS, MPIIO_THREADS, CALLS, PHASES = 48, 49, 50, 51, 52, 53, 54
+PLAIN, TRACED = {PROCESS, EXTRA}, {STDIO, PROCESS, EXTRA, POSIX_THREADS, CALLS}
+# iorama run knows places in the program
+PLACES = {55} if os.uname().machine == "x86_64" else set()
+RUN, RUN_TRACED = PLAIN | PLACES, TRACED | PLACES
 MANY = 1024  # files per rank
 
 
@@ -131,17 +134,17 @@ def kind_preload_trace(place):
 
 def kind_run(place):
     log = place.observe(place.compile(), "5", "1")
-    check(place, log, PLAIN)
+    check(place, log, RUN)
 
 
 def kind_run_trace(place):
     log = place.observe(place.compile(), "9", "4", options=["--trace"])
-    check(place, log, TRACED, {0: 4})
+    check(place, log, RUN_TRACED, {0: 4})
 
 
 def kind_processes(place):
     log = place.observe(place.compile(), "6", "2", "child", options=["--trace"])
-    check(place, log, TRACED, {0: 2, 1: 2})
+    check(place, log, RUN_TRACED, {0: 2, 1: 2})
 
 
 def kind_static(place):
@@ -158,7 +161,7 @@ def kind_hdf5(place):
         raise Skip("hdf5-serial is not installed")
     place.compile("cc", "-DWITH_HDF5", *found.stdout.split())
     log = place.observe("./work", "3", "1", options=["--trace"])
-    modules = check(place, log, TRACED)
+    modules = check(place, log, RUN_TRACED)
     if not {"H5F", "H5D"} <= set(modules):
         raise Failed("modules are %s" % sorted(modules))
 
@@ -166,7 +169,7 @@ def kind_hdf5(place):
 def kind_killed(place):
     """`run` lives and makes the log of a process that was killed."""
     log = place.observe(place.compile(), "6", "2", "kill", options=["--trace"], status=(137,))
-    check(place, log, TRACED, {0: 2})
+    check(place, log, RUN_TRACED, {0: 2})
 
 
 def kind_recovered(place):
@@ -204,9 +207,9 @@ def kind_merged(place):
 
 def kind_converted(place):
     log = place.observe(place.compile(), "6", "2", options=["--trace"])
-    for options, sections in (((), TRACED), (("-z", "bzip2"), TRACED), (("-z", "none"), TRACED),
-                              (("--anonymize", "--key", "k"), TRACED), (("-m", "POSIX,DXT_POSIX"), {POSIX_THREADS}),
-                              (("-m", "PROCESS"), {PROCESS}), (("--rank", "7"), {STDIO, PROCESS, EXTRA}),
+    for options, sections in (((), RUN_TRACED), (("-z", "bzip2"), RUN_TRACED), (("-z", "none"), RUN_TRACED),
+                              (("--anonymize", "--key", "k"), RUN_TRACED), (("-m", "POSIX,DXT_POSIX"), {POSIX_THREADS}),
+                              (("-m", "PROCESS"), {PROCESS}), (("--rank", "7"), {STDIO, PROCESS, EXTRA, CALLS} | PLACES),
                               (("--released",), set())):  # fmt: skip
         place.run(place.iorama, "convert", "-q", "-f", *options, log, "-o", "converted.darshan")
         named = not options or options[0] == "-z"
@@ -227,7 +230,7 @@ def kind_old(place):
             raise Failed("%s was good before" % name)
         before = place.run(place.iorama, "show", "--quiet", "--all", "old.darshan").stdout
         place.run(place.iorama, "convert", "-q", "-f", "old.darshan", "-o", "new.darshan")
-        own = {STDIO, PROCESS, EXTRA} if name.startswith("all-") else set()
+        own = {STDIO, PROCESS, EXTRA, CALLS, PHASES, 55} if name.startswith("all-") else set()
         check(place, "new.darshan", own | {POSIX_THREADS, MPIIO_THREADS}, bytes_too=False)
         after = place.run(place.iorama, "show", "--quiet", "--all", "new.darshan").stdout
         counters = [[line for line in text.splitlines() if "\t" in line and line[0] != "#"] for text in (before, after)]
@@ -268,7 +271,7 @@ def kind_stored(place):
         raise Failed("counters of the annex are not in the store")
     with open(place.path("kept.darshan"), "wb") as stream:
         stream.write(kept[0])
-    check(place, "kept.darshan", TRACED, {0: 2, 1: 2})
+    check(place, "kept.darshan", RUN_TRACED, {0: 2, 1: 2})
 
 
 def kind_emulated(place):
@@ -320,7 +323,7 @@ def of_family(family):
     def run(place):
         place.compile("mpicc." + family, "-DWITH_MPI")
         log = place.observe("mpirun." + family, "-n", "3", "./work", "9", "2", options=["--trace"])
-        check(place, log, TRACED | {MPIIO_THREADS}, {rank: 2 for rank in range(3)})
+        check(place, log, RUN_TRACED | {MPIIO_THREADS}, {rank: 2 for rank in range(3)})
 
     return {family: plain, family + "-trace": traced, family + "-many": many, family + "-run": run}
 

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// browser.mjs: the system's Chromium, driven by playwright-core out of web/node_modules.
+// browser.mjs: the system's Chromium, driven by playwright-core out of web/node_modules. The headless shell is the same
+// engine without windows, and costs half: it is taken where it is installed.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const PLACES = [
+  "/usr/lib/chromium/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
 
 export function skip(reason) {
   console.log(`SKIP: ${reason}`);

@@ -494,6 +494,28 @@ export function big() {
 }
 
 // 8 ranks with a trace of 960 operations, all kept, and the offsets of one file
+// Each MPI-IO call with the POSIX calls inside of it, and a call of HDF5 around it.
+function callsOf(list) {
+  const functions = ["H5Dwrite", "MPI_File_write_at", "pread", "pwrite"];
+  const calls = { n: 0, all: true, functions };
+  for (const key of ["layer", "function", "kind", "parent", "file", "rank", "bytes", "start", "end"]) calls[key] = [];
+  const put = (layer, name, parent, op) => {
+    const one = { ...op, layer, function: functions.indexOf(name), parent, bytes: op.length };
+    for (const key of Object.keys(calls))
+      if (Array.isArray(calls[key]) && key !== "functions") calls[key].push(one[key]);
+    return calls.n++;
+  };
+  for (const op of list.filter((o) => o.layer === "MPI-IO")) {
+    const top = put("H5D", "H5Dwrite", -1, { ...op, start: op.start - 0.001, end: op.end + 0.002 });
+    const mid = put("MPI-IO", "MPI_File_write_at", top, op);
+    for (const below of list.filter(
+      (o) => o.layer === "POSIX" && o.rank === op.rank && o.start >= op.start && o.end <= op.end + 1e-9,
+    ))
+      put("POSIX", below.kind ? "pread" : "pwrite", mid, below);
+  }
+  return calls;
+}
+
 export function traced() {
   const [n, runTime, bins] = [8, 12, 120];
   const d = empty("solver", runTime, n);
@@ -560,7 +582,15 @@ export function traced() {
       Math.min(cols - 1, Math.floor(((op.start - 4) / 6) * cols));
     grid[op.kind ? "read" : "write"][at] += op.length;
   }
-  d.trace = { segments: ops.n, complete: true, ops_all: true, ops, names: ["/scratch/out.bin"], offsets: [grid] };
+  d.trace = {
+    segments: ops.n,
+    complete: true,
+    ops_all: true,
+    ops,
+    names: ["/scratch/out.bin"],
+    offsets: [grid],
+    calls: callsOf(list),
+  };
   d.totals = {
     ...d.totals,
     bytes_written: 30 * n * 786432,
@@ -706,6 +736,47 @@ export function partial() {
   d.verdict.io_rank = null;
   d.verdict.level = "INFO";
   d.findings = [finding("I01", "INFO", 0, 0, "The data are incomplete")];
+  return d;
+}
+
+// a job that did nothing
+export function nothing() {
+  const d = empty("true", 0.01, 4);
+  d.verdict.io_time = d.verdict.io_share = 0;
+  d.ranks = rankRows(4, () => 0);
+  return d;
+}
+
+// counts of a trillion and more
+export function huge() {
+  const d = big();
+  const n = 1234567890123;
+  Object.assign(d.totals, { reads: n, writes: 3 * n, files: n });
+  for (const part of d.sizes) {
+    part.read.count = part.read.count.map((v) => v * n);
+    part.write.count = part.write.count.map((v) => v * n);
+  }
+  for (const o of d.operations) o.count *= n;
+  for (const row of d.files.rows) row.writes = 7 * n;
+  return d;
+}
+
+// processes of a shell script, in a run shorter than a bin of its heat map
+export function short() {
+  const d = traced();
+  d.job = { ...d.job, processes: true, name: "all.sh", run_time: 0.01, programs: [
+    { name: "python3", processes: 5, active: 5 },
+    { name: "bash", processes: 2, active: 1 },
+    { name: "true", processes: 40, active: 0 },
+  ] }; // prettier-ignore
+  d.job.nprocs = 47;
+  d.totals = { ...d.totals, active_ranks: 6 };
+  d.trace = null;
+  d.findings = [];
+  d.verdict = { ...d.verdict, text: "I/O took 2 ms of 10 ms (20 %)." };
+  d.timeline = { ...d.timeline, run_time: 0.01, phases: [], strips: [
+    strip("POSIX", { ranks: 2, rows: 2, bins: 1, runTime: 0.1 }, (rank) => [0, rank ? 0 : 1500]),
+  ] }; // prettier-ignore
   return d;
 }
 

@@ -50,9 +50,10 @@ export function weakContrast() {
 // Controls that do not say what they are.
 export function nameless() {
   const named = (e) => (e.getAttribute("aria-label") || e.textContent || e.labels?.[0]?.textContent || "").trim();
-  return [...document.querySelectorAll("a, button, input, select, summary, canvas, [role=img], [tabindex]")].filter(
-    (e) => !named(e) && !e.parentElement.closest("[role=img]"),
-  ); // what is inside a picture is told by the picture.map((e) => e.outerHTML.slice(0, 90));
+  const inside = (e) => e.parentElement.closest("[role=img]"); // told by the picture
+  return [...document.querySelectorAll("a, button, input, select, summary, canvas, [role=img], [tabindex]")]
+    .filter((e) => !named(e) && !inside(e))
+    .map((e) => e.outerHTML.slice(0, 90));
 }
 
 export function doubleIds() {

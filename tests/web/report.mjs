@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { browser } from "./browser.mjs";
-import { big, documents, needle, pageOf } from "./documents.mjs";
+import { big, documents, huge, needle, nothing, pageOf, short } from "./documents.mjs";
 import { doubleIds, focusShown, nameless, pixel, sideways, weakContrast } from "./measure.mjs";
 
 const [templateFile, out] = process.argv.slice(2);
@@ -15,7 +15,9 @@ mkdirSync(out, { recursive: true });
 const chromium = await browser();
 let failures = 0;
 
+// IORAMA_CHECK=words: only those whose name has the words
 async function check(name, body) {
+  if (!name.includes(process.env.IORAMA_CHECK || "")) return;
   try {
     await body();
     console.log(`ok ${name}`);
@@ -380,6 +382,143 @@ await check("findings: order, folds, copy", async () => {
   await close();
 });
 
+// ---- nothing is cut, nothing is said of nothing ------------------------------------------------
+for (const [name, make] of Object.entries({ ...documents, huge, nothing, short }))
+  await check(`${name}: all columns, whole numbers, no lone dash`, async () => {
+    const { page, troubles, close } = await open(name, make(), { width: 1300 });
+    const cut = () =>
+      [...document.querySelectorAll(".table-room, .bar-value, .number-box dd, .number-box small, .cost b")]
+        .filter((e) => e.scrollWidth > e.clientWidth)
+        .map((e) => e.getAttribute("aria-label") || e.textContent);
+    assert.deepEqual(await page.evaluate(cut), []);
+    const dashes = await page.$$eval(".bar-stack", (all) =>
+      all.map((e) => e.innerText.split(/\s*\n\s*/)).filter((lines) => lines.length > 1 && lines.includes("–")),
+    );
+    assert.deepEqual(dashes, []);
+    const cards = await page.$$eval(".number-box, .cost", (all) => all.map((e) => e.innerText.replace(/\s+/g, " ")));
+    assert.deepEqual(
+      cards.filter((text) => /(^| )(0 s|0 %|0 B|–)( |$)/.test(text)),
+      [],
+    );
+    // where the axis is broken stands below it, not over the last rank
+    const above = await page.$$eval(
+      ".axis .cut",
+      (all) => all.filter((e) => e.getBoundingClientRect().top < e.parentElement.getBoundingClientRect().top).length,
+    );
+    assert.equal(above, 0);
+    assert.deepEqual(troubles, []);
+    await close();
+  });
+
+await check("a job that did nothing says so, without axes", async () => {
+  const { page, close } = await open("nothing", nothing());
+  assert.equal(await page.locator("canvas, .uplot, .axis, .panel").count(), 0);
+  const text = await page.locator("main").innerText();
+  for (const words of ["No layer spent any time", "No read or write was recorded", "None of 4 ranks spent time in I/O"])
+    assert.ok(text.includes(words), words);
+  await close();
+});
+
+await check("a run shorter than a bin claims no rate of the bin; processes are no ranks", async () => {
+  const { page, close } = await open("short", short());
+  const text = await page.locator("main").innerText();
+  assert.match(text, /6 processes \(python3 ×5, bash\)/);
+  assert.match(text, /41 more moved no data/);
+  assert.match(text, /The run is too short to tell when data moved/);
+  assert.ok(!/\branks?\b/i.test(text), /.*\branks?\b.*/i.exec(text)?.[0]);
+  const words = await tip(page, "bandwidth", 0.005, 0.5);
+  assert.match(words, /written 1.5 KiB \(146.5 KiB\/s\)/); // 1,500 bytes in 10 ms, not in a bin of 100
+  assert.match(words, /0.0+ s – 0.010+ s/);
+  await close();
+});
+
+await check("calls are shown with the calls inside of them", async () => {
+  const report = documents.traced();
+  const { calls } = report.trace;
+  const { page, close } = await open("traced", report);
+  assert.match(
+    await page.locator(".pane", { has: page.locator('[data-pane="calls"]') }).innerText(),
+    /^calls of rank 5: H5D → MPI-IO → POSIX · 150 calls/,
+  );
+  await drag(page, "ops-POSIX", 4, 4.2);
+  const first = calls.rank.indexOf(5); // H5Dwrite; then MPI-IO, then three of POSIX
+  const lines = async (i, row) =>
+    (await tip(page, "calls", (calls.start[i] + calls.end[i]) / 2, (row + 0.5) / 3)).split("\n");
+  assert.deepEqual((await lines(first, 0)).slice(0, 2), ["H5D · H5Dwrite", "rank 5 · write of 1.0 MiB"]);
+  assert.match((await lines(first, 0))[2], /took 0.12 s, 0.12 s of it in calls inside/);
+  assert.equal((await lines(first + 1, 1))[0], "MPI-IO · MPI_File_write_at");
+  assert.match((await lines(first + 1, 1))[2], /took 0.12 s, 0.11 s of it in calls inside/);
+  assert.deepEqual((await lines(first + 2, 2)).slice(0, 2), ["POSIX · pread", "rank 5 · read of 256.0 KiB"]);
+  const box = await page.locator('[data-pane="calls"]').boundingBox();
+  const [from, to] = await windowOf(page, 1);
+  const x = (t) => (66 + ((t - from) / (to - from)) * (box.width - 66 - 92)) / box.width;
+  const middle = (calls.start[first + 2] + calls.end[first + 2]) / 2;
+  assert.ok((await page.evaluate(pixel, { pane: "calls", x: x(middle), y: 2.5 / 3 }))[3] > 0, "a call is painted");
+  const after = (calls.end[first + 1] + calls.end[first]) / 2; // HDF5 alone
+  assert.ok((await page.evaluate(pixel, { pane: "calls", x: x(after), y: 0.5 / 3 }))[3] > 0, "HDF5 after MPI-IO");
+  assert.equal((await page.evaluate(pixel, { pane: "calls", x: x(after), y: 2.5 / 3 }))[3], 0, "nothing inside");
+  await page.locator(".pick select").selectOption("3");
+  assert.match(await page.locator("#trace").innerText(), /calls of rank 3: /);
+  await close();
+});
+
+await check("a page of a window begins there", async () => {
+  const report = documents.traced();
+  report.trace.window = [5, 6];
+  report.trace.ops_all = false;
+  const { page, close } = await open("window", report);
+  assert.deepEqual(await windowOf(page), [5, 6]);
+  const text = await page.locator("#trace").innerText();
+  assert.match(text, /The 960 longest of the traced operations of 5 to 6 s/);
+  assert.match(text, /iorama report --html --window 5.000000:6.000000 /);
+  await page.locator(".stack").first().focus();
+  await page.keyboard.press("Escape");
+  assert.ok((await windowOf(page))[0] < 5, "reset shows all");
+  await close();
+});
+
+await check("a part that is selected has its statistics", async () => {
+  const report = documents.traced();
+  const { page, close } = await open("traced", report);
+  const { ops } = report.trace;
+  const wanted = ([from, to], layer, kind) => {
+    const list = [...ops.start.keys()].filter(
+      (i) => ops.layer[i] === layer && ops.kind[i] === kind && ops.start[i] >= from && ops.start[i] <= to,
+    );
+    const took = list.map((i) => ops.end[i] - ops.start[i]).sort((a, b) => a - b);
+    const at = (share) => took[Math.ceil(share * took.length) - 1];
+    return [
+      String(list.length),
+      (list.reduce((n, i) => n + ops.length[i], 0) / (1 << 20)).toFixed(1),
+      ...[0.5, 0.95, 0.99, 1].map((s) => at(s).toFixed(4)),
+    ];
+  };
+  const compare = async () => {
+    const window = await windowOf(page, 1);
+    for (const row of await cellsOf(page, "region")) {
+      const [layer, kind, n, moved, , ...times] = row;
+      assert.deepEqual([n, moved, ...times], wanted(window, layer, kind === "read" ? 1 : 0), `${row} ${window}`);
+    }
+    const ranks = await cellsOf(page, "region-ranks");
+    assert.equal(ranks[0][0], "5"); // the slow one
+    const disk = [...ops.start.keys()].filter(
+      (i) => ops.layer[i] === "POSIX" && ops.start[i] >= window[0] && ops.start[i] <= window[1],
+    );
+    assert.equal(
+      ranks.reduce((n, r) => n + Number(r[1]), 0),
+      disk.length,
+    );
+    assert.equal((await cellsOf(page, "region-files"))[0][1], String(disk.length));
+    return disk.length;
+  };
+  const all = await compare();
+  await drag(page, "ops-POSIX", 5, 6);
+  const some = await compare();
+  assert.ok(some > 0 && some < all / 3, `${some} of ${all}`);
+  assert.match(await page.locator("#region h3").innerText(), /operations begin between 5/);
+  await close();
+});
+
 // ---- what leaves the page ----------------------------------------------------------------------
 await check("each figure gives CSV and SVG", async () => {
   const report = big();
@@ -412,12 +551,39 @@ await check("each figure gives CSV and SVG", async () => {
   await close();
 });
 
+await check("a finding is shown in the timeline only where there is one", async () => {
+  const document = big();
+  const { page, close } = await open("dark", {
+    ...document,
+    trace: null,
+    timeline: { ...document.timeline, strips: [] },
+  });
+  assert.ok(document.findings.some((f) => f.window));
+  assert.equal(await page.getByRole("button", { name: /show its time in the timeline/ }).count(), 0);
+  await close();
+});
+
 await check("it prints", async () => {
   const { page, close } = await open("big", big(), { colorScheme: "dark" });
   const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true });
   const pages = (pdf.toString("latin1").match(/\/Type\s*\/Page\b/g) || []).length;
   assert.ok(pages >= 3 && pages <= 14, `${pages} pages`);
   writeFileSync(join(out, "big.pdf"), pdf);
+  await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  await page.waitForSelector("#limits table");
+  assert.deepEqual(await page.$$eval("details:not([open])", (all) => all.map((e) => e.id)), ["raw"]);
+  for (const id of ["job", "modules", "counters", "glossary", "checks"])
+    assert.ok((await page.locator(`#${id}`).innerText()).length > 20, id);
+  // heads: once, never blank on the next page, and no word of them in two
+  const heads = await page.$$eval("thead", (all) => all.map((e) => getComputedStyle(e).display));
+  assert.ok(heads.length > 3 && heads.every((d) => d === "table-row-group"), heads.join());
+  const broken = await page.$$eval("th button", (all) =>
+    all.filter((e) => e.innerText.trim() && getComputedStyle(e).overflowWrap !== "normal").map((e) => e.innerText),
+  );
+  assert.deepEqual(broken, []);
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  assert.equal(await page.locator("#limits").getAttribute("open"), null);
   await close();
 });
 
@@ -428,7 +594,7 @@ await check("without scripts there is the picture", async () => {
 });
 
 await check("the page is small and closed", async () => {
-  assert.ok(template.length < 160000, `${template.length} bytes`);
+  assert.ok(template.length < 170000, `${template.length} bytes`);
   const script = /<script type="module">([\s\S]*?)<\/script>/.exec(template)[1];
   const policy = /Content-Security-Policy" content="([^"]+)"/.exec(template)[1];
   assert.ok(policy.includes("default-src 'none'"));

@@ -3,6 +3,7 @@
  * can be told to misbehave. One source, several libraries:
  *   -DMSG      4.5: ldms_msg_publish, ldms_xprt_new_with_auth with three arguments
  *   -DSTREAM   4.4: ldms_stream_publish, the same
+ *   -DALSO     beside -DMSG: ldmsd_stream_publish, too, as 4.5 has it
  *   -DOLD      4.3 and before: ldmsd_stream_publish, ldms_xprt_new_with_auth with four arguments
  *
  * FAKE_LDMS_OUT    the file: one line "TAG LENGTH PERM TEXT" per message FAKE_LDMS_DO     a file
@@ -155,10 +156,14 @@ EXPORT int ldms_stream_publish(void *x, const char *tag, int type, void *cred, u
 }
 #endif
 
-#ifdef OLD
+#if defined OLD || defined ALSO
 EXPORT int ldmsd_stream_publish(void *x, const char *tag, int type, const char *data, size_t n);
 EXPORT int ldmsd_stream_publish(void *x, const char *tag, int type, const char *data, size_t n)
 {
-	return !enabled ? write_down(x, tag, type, 0, data, n) : EPERM;
+#ifdef OLD
+	if (enabled)
+		return EPERM;
+#endif
+	return write_down(x, tag, type, 0, data, n);
 }
 #endif

@@ -2,10 +2,45 @@
 /* map.c: files mapped into memory. */
 #include "truth.h"
 
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+
+static long faults(void)
+{
+	struct rusage used;
+
+	MUST(getrusage(RUSAGE_SELF, &used) == 0);
+	return used.ru_majflt;
+}
+
+/* pages that are on disk only, where the file system lets them go: a fault for each */
+static void touch(void)
+{
+	char *a, text[32];
+	long before, sum = 0;
+	int fd = t_open("pages", O_RDWR | O_CREAT | O_TRUNC, 0644);
+	static char page[4096];
+
+	for (int i = 0; i < 64; i++)
+		t_write(fd, page, sizeof(page));
+	MUST(m_sync(fd, "FSYNCS", fsync(fd)) == 0);
+	MUST(m_fextra(fd, "ADVISES", posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED)) == 0);
+	a = mmap(NULL, 64 * sizeof(page), PROT_READ, MAP_SHARED, fd, 0);
+	MUST(a != MAP_FAILED && madvise(a, 64 * sizeof(page), MADV_RANDOM) == 0);
+	m_mmap(fd, 64 * sizeof(page));
+	before = faults();
+	for (int i = 0; i < 64; i++)
+		sum += ((volatile char *)a)[i * sizeof(page)];
+	MUST(sum == 0);
+	snprintf(text, sizeof(text), "%ld", faults() - before);
+	t_note("faults", text);
+	t_close(fd);
+}
 
 int main(void)
 {
+	touch();
 	int fd = t_open("mapped", O_RDWR | O_CREAT | O_TRUNC, 0644);
 	MUST(m_fextra(fd, "TRUNCATES", ftruncate(fd, 65536)) == 0);
 	char *a = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

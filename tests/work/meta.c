@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <sys/file.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
 #include <utime.h>
@@ -74,6 +76,23 @@ static void links(int fd)
 	MUST(PATH("file", CHMODS, fchownat(NOW, "file", getuid(), getgid(), 0)) == 0);
 }
 
+static void systems(int fd)
+{
+	struct statvfs v;
+	struct statvfs64 v64;
+	struct statfs s;
+	struct statfs64 s64;
+	MUST(PATH("file", STATS, statfs("file", &s)) == 0);
+	MUST(PATH("file", STATS, statfs64("file", &s64)) == 0);
+	MUST(PATH("d", STATS, statvfs("d", &v)) == 0 && v.f_bsize > 0);
+	MUST(PATH("file", STATS, statvfs64("file", &v64)) == 0);
+	MUST(FD(fd, STATS, fstatfs(fd, &s)) == 0);
+	MUST(FD(fd, STATS, fstatfs64(fd, &s64)) == 0);
+	MUST(FD(fd, STATS, fstatvfs(fd, &v)) == 0);
+	MUST(FD(fd, STATS, fstatvfs64(fd, &v64)) == 0);
+	MUST(PATH("none", STATS, statfs("none", &s)) < 0 && errno == ENOENT);
+}
+
 static void times(int fd)
 {
 	struct timeval tv[2] = { { 1, 2 }, { 3, 4 } };
@@ -134,6 +153,7 @@ int main(void)
 	t_close(t_open("d/one", O_WRONLY | O_CREAT, 0600));
 	lists();
 	links(fd);
+	systems(fd);
 	times(fd);
 	space(fd);
 	attributes(fd);

@@ -70,6 +70,8 @@ static void standard(void)
 	R(stdin, 1, MUST(getchar() == '\n'));
 	R(stdin, 1, MUST(getchar_unlocked() == 'z'));
 	R(stdin, 1, MUST(fgetc(stdin) == '\n'));
+	/* standard input is a file: the id of the name <STDIN> */
+	t_want("EXTRA", "input", "STREAM", (int64_t)14734109647742566553u);
 	MUST(getchar() == EOF);
 }
 

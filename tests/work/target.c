@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* target.c [segv|ignore|confined|chroot DIR]: does what lines on its standard input say, and tells
- * in a line what it has done; in between it waits in poll().
+/* target.c [segv|ignore|confined|unseen|chroot DIR]: does what lines on its standard input say, and
+ * tells in a line what it has done; in between it waits in poll().
  *
  *   open FILE             opens it for writing; the writes that follow go there
  *   write N               N times 100 bytes
@@ -147,6 +147,8 @@ static void become(const char *how, const char *where)
 		syscall(SYS_seccomp, 0 /* SECCOMP_SET_MODE_STRICT */, 0, NULL);
 		for (;;)
 			;
+	} else if (strcmp(how, "unseen") == 0) {
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	} else if (strcmp(how, "chroot") == 0 && (chroot(where) != 0 || chdir("/") != 0)) {
 		exit(8);
 	}

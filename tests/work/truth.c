@@ -25,7 +25,7 @@ enum { POSIX, STDIO, EXTRA };
 	X(AIO_READS) X(AIO_WRITES) X(COPY_READS) X(COPY_WRITES) X(MMAPS) X(BYTES_MAPPED) \
 	X(OPENS_FAILED) X(CALLS_FAILED) X(ACCESSES) X(MSYNCS) X(RANGE_SYNCS) X(TRUNCATES) \
 	X(ALLOCATES) X(ADVISES) X(LOCKS) X(MKDIRS) X(UNLINKS) X(LINKS) X(RENAMES) \
-	X(CHMODS) X(UTIMES) X(XATTRS) X(READDIRS)
+	X(CHMODS) X(UTIMES) X(XATTRS) X(READDIRS) X(STREAM)
 /* clang-format on */
 enum {
 #define X(name) name,
@@ -541,6 +541,8 @@ int m_rename(int olddir, const char *from, int newdir, const char *to, int ret)
 	int a = ret < 0 ? failed_at(olddir, from) : file_at(olddir, from);
 	if (a >= 0)
 		++*counter(a, EXTRA, ret < 0 ? CALLS_FAILED : RENAMES);
+	if (a >= 0 && b >= 0 && *counter(b, EXTRA, RENAMED_FROM) == 0)
+		*counter(b, EXTRA, RENAMED_FROM) = (int64_t)name_id(files[a].path);
 	if (ret >= 0 && a >= 0 && files[a].used[POSIX]) {
 		++*counter(a, POSIX, RENAME_SOURCES);
 		if (b >= 0) {

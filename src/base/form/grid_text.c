@@ -18,24 +18,12 @@ struct printer {
 static const char *const colour[RAMA_TONES] = { "",	    "\033[32m", "\033[33m",
 						"\033[31m", "\033[2m",	"\033[1m" };
 
-/* what a terminal without UTF-8 shows instead */
-static const char *const plain[][2] = { { "–", "-" }, { "−", "-" },  { "→", "->" },
-					{ "×", "x" }, { "µ", "u" },  { "·", "-" },
-					{ "…", "~" }, { "≤", "<=" }, { "\xef\xbf\xbd", "?" } };
-
 static void put_char(const struct printer *p, const char *s, unsigned len)
 {
-	if (p->style->utf8 || len == 1) {
+	if (p->style->utf8 || len == 1)
 		rama_out_bytes(p->o, s, len);
-		return;
-	}
-	for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
-		if (strlen(plain[i][0]) == len && memcmp(plain[i][0], s, len) == 0) {
-			rama_out_text(p->o, plain[i][1]);
-			return;
-		}
-	}
-	rama_out_char(p->o, '?');
+	else
+		rama_out_text(p->o, rama_text_ascii(s, len));
 }
 
 static unsigned char_length(const char *s)

@@ -2,6 +2,7 @@
 #include "base/form/text.h"
 
 #include <stdint.h>
+#include <string.h>
 
 unsigned rama_text_sound(const char *text)
 {
@@ -37,4 +38,28 @@ unsigned rama_text_width(const char *s)
 	for (; *s != '\0'; s++)
 		n += ((unsigned char)*s & 0xc0) != 0x80;
 	return n;
+}
+
+const char *rama_text_ascii(const char *s, unsigned n)
+{
+	static const char *const plain[][2] = {
+		{ "–", "-" }, { "−", "-" }, { "→", "->" }, { "×", "x" },  { "µ", "u" },
+		{ "·", "-" }, { "…", "~" }, { "≤", "<=" }, { "±", "+-" }, { RAMA_TEXT_MARK, "?" }
+	};
+
+	for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+		if (strlen(plain[i][0]) == n && memcmp(plain[i][0], s, n) == 0)
+			return plain[i][1];
+	return "?";
+}
+
+void rama_text_tame(char *s)
+{
+	while (*s != '\0') {
+		unsigned n = *s == '\n' || *s == '\t' ? 1 : rama_text_sound(s);
+
+		if (n == 0)
+			*s = '?';
+		s += n > 0 ? n : 1;
+	}
 }

@@ -9,5 +9,9 @@
  * around or is not allowed in XML. */
 unsigned rama_text_sound(const char *s);
 unsigned rama_text_width(const char *s); /* characters, not bytes */
+/* what stands for the character of n bytes at s where there is no UTF-8 */
+const char *rama_text_ascii(const char *s, unsigned n);
+/* In place: what is not sound becomes '?'. Ends of lines and tabs stay. */
+void rama_text_tame(char *s);
 
 #endif

@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "capture/attach.h"
 #include "capture/mpi/mpi.h"
+#include "capture/record.h"
+#include "config/text.h"
 
 struct rama_cap_mpi rama_cap_mpi = { .rank = -1 };
 struct rama_cap_mpi_real rama_cap_mpi_real;
@@ -184,6 +187,8 @@ static void find_calls(struct rama_cap_mpi *m)
 #define FN_MPI(...)
 #define FN_MPI4(...)
 #define FN_MPIP(...)
+#define FN_MPIE(...)
+#define FN_MPIW(...)
 #define FN_MPIH(...)
 #define FN_MPI0(name)
 #define NEED(name, ...) rama_cap_mpi_resolve((rama_cap_anyfn **)&m->call.name, "PMPI_" #name);
@@ -228,6 +233,66 @@ bool rama_cap_mpi_begin(void)
 	__atomic_store_n(&rama_cap_mpi.family, f, __ATOMIC_RELEASE);
 	errno = saved;
 	return true;
+}
+
+/* ---- after an attach ------------------------------------------------------------------------- */
+
+static void set_rank(int64_t rank, int64_t size)
+{
+	rama_cap_run.id->nprocs = size;
+	rama_cap_run.id->rank = rank;
+}
+
+/* The borrowed thread may hold locks of the MPI, so the MPI is not asked here. */
+void rama_cap_mpi_launched(void)
+{
+	static const struct {
+		const char *rank, *size;
+	} row[] = {
+#define W(rank, size, world) { rank, size },
+#include "table/mpi_worlds.def"
+#undef W
+	};
+	struct libraries l = { .any = false };
+
+	if (rama_cap_mpi.family && rama_cap_mpi.size > 0) { /* attached before, and asked then */
+		set_rank(rama_cap_mpi.rank, rama_cap_mpi.size);
+		return;
+	}
+	dl_iterate_phdr(see_library, &l);
+	for (size_t i = 0; l.n > 0 && i < sizeof(row) / sizeof(row[0]); i++) {
+		const char *text = rama_cap_variable(row[i].rank);
+		int64_t size = rama_cap_mpi_number(row[i].size, 0), rank = -1;
+
+		if (!text)
+			continue;
+		if (rama_config_piece_integer((struct rama_config_piece){ text, strlen(text) },
+					      &rank) > 0 &&
+		    rank >= 0 && rank < size)
+			set_rank(rank, size);
+		return;
+	}
+}
+
+/* The application itself calls the MPI in this thread, and may ask it the same here. */
+void rama_cap_mpi_ask(void)
+{
+	static uint32_t asked; /* generation, and one */
+	struct rama_cap_mpi *m = &rama_cap_mpi;
+	int saved = errno, begun = 0, ended = 0;
+
+	if (__atomic_load_n(&asked, __ATOMIC_RELAXED) == rama_cap_run.generation + 1)
+		return;
+	if (rama_cap_mpi_begin() && m->call.Initialized(&begun) == 0 && begun &&
+	    m->call.Finalized && m->call.Finalized(&ended) == 0 && !ended) {
+		m->call.Comm_rank(RAMA_CAP_MPI(COMM_WORLD), &m->rank);
+		m->call.Comm_size(RAMA_CAP_MPI(COMM_WORLD), &m->size);
+		set_rank(m->rank, m->size);
+		if (m->family->handle == 4) /* MPICH and its relatives */
+			rama_cap_run.id->flags |= RAMA_SEG_KEEP_LAST;
+		__atomic_store_n(&asked, rama_cap_run.generation + 1, __ATOMIC_RELAXED);
+	}
+	errno = saved;
 }
 
 /* ---- open files ------------------------------------------------------------------------------ */
@@ -296,6 +361,49 @@ bool rama_cap_mpi_file_add(struct rama_cap_thread *t, const struct rama_cap_mpi_
 	bool ok = add(file);
 	rama_cap_unlock(t, &files_lock);
 	return ok;
+}
+
+/* ---- files that were opened before an attach ------------------------------------------------- */
+
+bool rama_cap_mpi_unknown(struct rama_cap_mpi_call *c, struct rama_cap_mpi_file *f)
+{
+	int mode = 0, saved = errno;
+
+	if (!rama_cap_attached || !rama_cap_mpi.family || !rama_cap_mpi.call.File_get_amode ||
+	    c->fh <= FREE_AGAIN || c->fh == RAMA_CAP_MPI(FILE_NULL))
+		return false;
+	c->unknown = true;
+	*f = (struct rama_cap_mpi_file){ .fh = c->fh, .sequential = true };
+	if (rama_cap_mpi.call.File_get_amode(c->fh, &mode) == 0)
+		f->sequential = (mode & (int)RAMA_CAP_MPI(MODE_SEQUENTIAL)) != 0;
+	errno = saved;
+	return true;
+}
+
+/* The one who waits for others to write uses none, and calls with a shared position use the file of
+ * that position first: they count under the common name, and the next call may know better. */
+void rama_cap_mpi_find_name(struct rama_cap_mpi_call *c)
+{
+	struct rama_cap_mpi_file f = { .fh = c->fh, .generation = rama_cap_run.generation };
+	struct rama_seg_name *n = NULL;
+	struct rama_cap_visit v;
+	int mode = 0;
+
+	if (!rama_cap_enter(&v))
+		return;
+	if (v.t->met_in == c->nest.id && c->nest.id != 0 && c->where <= RAMA_CAP_MPI_OWN)
+		n = rama_cap_name_at(v.t->met);
+	if (n && rama_cap_mpi.call.File_get_amode(c->fh, &mode) == 0) {
+		f.sequential = (mode & (int)RAMA_CAP_MPI(MODE_SEQUENTIAL)) != 0;
+		f.record = c->record = rama_cap_mpiio_of(v.t, n);
+		if (f.record && !rama_cap_mpi_file_add(v.t, &f))
+			v.t->lane->missed++;
+	} else {
+		n = rama_cap_name(v.t, RAMA_CAP_MPI_NAMELESS, sizeof(RAMA_CAP_MPI_NAMELESS) - 1,
+				  true);
+		c->record = n ? rama_cap_mpiio_of(v.t, n) : NULL;
+	}
+	rama_cap_leave(&v);
 }
 
 void rama_cap_mpi_file_forget(struct rama_cap_thread *t, rama_cap_handle fh)

@@ -3,6 +3,7 @@
  * in table/mpi_families.def.
  *
  *   mpi.c       which MPI it is, its functions and constants; which record a file handle stands for
+ *   requests.c  nonblocking and split calls that are under way
  *   meet.c, post.c, shutdown.c  how ranks find each other, speak, and make one log
  *   wrap/mpi.c  reads and writes, and the door through which all calls go
  *   hand_mpi.c  the other calls
@@ -71,6 +72,8 @@ struct rama_cap_mpi {
 #define FN_MPI(...)
 #define FN_MPI4(...)
 #define FN_MPIP(...)
+#define FN_MPIE(...)
+#define FN_MPIW(...)
 #define FN_MPIH(...)
 #define FN_MPI0(name)
 #define NEED(name, ...) RAMA_CAP_MPI_FN(name, __VA_ARGS__);
@@ -78,6 +81,8 @@ struct rama_cap_mpi {
 #undef FN_MPI
 #undef FN_MPI4
 #undef FN_MPIP
+#undef FN_MPIE
+#undef FN_MPIW
 #undef FN_MPIH
 #undef FN_MPI0
 #undef NEED
@@ -89,6 +94,12 @@ extern struct rama_cap_mpi rama_cap_mpi;
 /* After MPI_Init has succeeded: finds out which MPI it is and fills rama_cap_mpi. false: not
  * known, and rama_cap_mpi.family stays NULL. Any thread, any number of times. */
 bool rama_cap_mpi_begin(void);
+
+/* Of a process that was attached after its MPI_Init. At once: what its launcher says, if there is
+ * an MPI in it; no function of the MPI is called. */
+void rama_cap_mpi_launched(void);
+/* In a call that the application makes of its MPI: what that says itself. */
+void rama_cap_mpi_ask(void);
 
 /* post.c: messages of our own. ctx is a struct rama_cap_mpi_post; limits are seconds. */
 struct rama_cap_mpi_post {
@@ -164,6 +175,16 @@ struct rama_cap_mpi_file *rama_cap_mpi_file_get(rama_cap_handle fh);
 bool rama_cap_mpi_file_add(struct rama_cap_thread *t, const struct rama_cap_mpi_file *file);
 void rama_cap_mpi_file_forget(struct rama_cap_thread *t, rama_cap_handle fh);
 
+/* ---- files that were opened before an attach ------------------------------------------------- */
+
+/* of those whose name cannot be known */
+#define RAMA_CAP_MPI_NAMELESS "<MPI-FILE-OPENED-BEFORE-ATTACH>"
+struct rama_cap_mpi_call;
+/* Before the call: what can be known of a handle that we do not have; false: it is no matter. */
+bool rama_cap_mpi_unknown(struct rama_cap_mpi_call *c, struct rama_cap_mpi_file *f);
+/* After it: c->record, by the first descriptor that was used inside. */
+void rama_cap_mpi_find_name(struct rama_cap_mpi_call *c);
+
 /* ---- the door: before the real call and after it --------------------------------------------- */
 
 enum rama_cap_mpi_where {
@@ -176,10 +197,13 @@ enum rama_cap_mpi_where {
 struct rama_cap_mpi_call {
 	struct rama_core_op op;
 	struct rama_cap_nest nest;
+	uintptr_t cfa; /* RAMA_CAP_CFA of the wrapper */
 	rama_cap_handle fh, type;
+	const void *request; /* of a nonblocking call: where its request is */
 	int64_t count;
 	uint8_t where; /* enum rama_cap_mpi_where */
 	bool on;       /* we are awake */
+	bool unknown;  /* its file was opened before we were attached, and has no name yet */
 	struct rama_cap_span span;
 	struct rama_core_mpiio_file *record; /* NULL: nothing to record */
 };
@@ -190,6 +214,26 @@ bool rama_cap_mpi_enter(struct rama_cap_mpi_call *c);
 void rama_cap_mpi_leave(struct rama_cap_mpi_call *c);
 /* one operation on c->record, if there is one; errno is kept */
 void rama_cap_mpi_record(struct rama_cap_mpi_call *c);
+
+/* ---- calls that end later: requests.c -------------------------------------------------------- */
+
+/* After a nonblocking or split call that has begun: what is done for it from now on is its own. */
+void rama_cap_mpi_request_add(const struct rama_cap_mpi_call *c);
+/* The end of a split call: what it calls is part of the beginning. */
+void rama_cap_mpi_split_resume(const struct rama_cap_mpi_call *c);
+void rama_cap_mpi_split_end(const struct rama_cap_mpi_call *c);
+/* around a call that may end some of these requests */
+#define RAMA_CAP_MPI_WAITED 64
+struct rama_cap_mpi_wait {
+	const char *requests;
+	unsigned n;
+	struct {
+		uint32_t place; /* in our table */
+		int32_t index;	/* in the application's */
+	} one[RAMA_CAP_MPI_WAITED];
+};
+void rama_cap_mpi_wait_begin(struct rama_cap_mpi_wait *w, const void *requests, int n);
+void rama_cap_mpi_wait_end(struct rama_cap_mpi_wait *w);
 
 /* ---- the real functions of the rows ---------------------------------------------------------- */
 
@@ -203,6 +247,8 @@ struct rama_cap_mpi_real { /* two slots per row */
 #define FN_MPI(name, op, how, where, ...) BOTH(name, __VA_ARGS__)
 #define FN_MPI4 FN_MPI
 #define FN_MPIP BOTH
+#define FN_MPIE BOTH
+#define FN_MPIW BOTH
 #define FN_MPIH BOTH
 #define FN_MPI0(name)      \
 	int (*name)(void); \
@@ -213,6 +259,8 @@ struct rama_cap_mpi_real { /* two slots per row */
 #undef FN_MPI
 #undef FN_MPI4
 #undef FN_MPIP
+#undef FN_MPIE
+#undef FN_MPIW
 #undef FN_MPIH
 #undef FN_MPI0
 #undef NEED
@@ -229,5 +277,9 @@ extern struct rama_cap_mpi_real rama_cap_mpi_real;
 				  (rama_cap_anyfn **)&rama_cap_mpi_real.name, #name); \
 	})
 
+/* started.c: a line for the metadata, how the job was started; NULL: not known */
+const char *rama_cap_mpi_started(void);
+
 #pragma GCC visibility pop
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "capture/before.h"
 #include "capture/mpi/mpi.h"
+#include "capture/uring/uring.h"
 #include "config/text.h"
 #include "shutdown/shutdown.h"
 
@@ -36,6 +37,8 @@ static int make_own(struct rama_shutdown_own *own, struct rama_err *e)
 
 	if (!s)
 		return RAMA_EMEMORY;
+	if (rama_cap_mpi.rank == 0)
+		p.note = rama_cap_mpi_started();
 	if (rama_cap_before_count() > 0) {
 		struct rama_log_sink sink = rama_shutdown_own_sink(own);
 		const struct rama_cap_before_how how = { &sink, RAMA_LOG_PLAIN_BYTES, 0, &p, true };
@@ -207,11 +210,13 @@ void rama_cap_mpi_shutdown(void)
 	/* a rank that is quiet has nothing to give, but the others have to know */
 	if (!rama_cap_mpi_post.met || rama_cap_run.logged || !(rama_cap_quiet || rama_cap_awake()))
 		return;
+	rama_cap_uring_last_sight();
 	rama_cap_mpi_hush(&q);
 	wait_for_all(limit);
 	if (rama_cap_mpi_all(!rama_cap_quiet) && is_ours_to_do()) {
 		rama_cap_clock_pair(&rama_cap_run.id->clock.tick1, &rama_cap_run.id->clock.mono1,
 				    &rama_cap_run.id->clock.real1);
+		rama_cap_usage_end();
 		if (write_together(&rama_cap_mpi_post, limit) == 0) {
 			rama_cap_run.logged = true;
 			rama_cap_remove_segment();

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hand_hdf5.c: the wrappers of HDF5 calls (table/fn_hdf5.def). Whatever else is asked of HDF5 is
  * asked after the time of the call has been taken. */
+#include "capture/events.h"
 #include "capture/hdf5.h"
+#include "capture/record.h"
 #include "config/path.h"
 
 #include <linux/limits.h>
@@ -17,7 +19,8 @@ struct call {
 	struct rama_cap_h5 *h;
 	struct rama_cap_span span;
 	struct rama_cap_nest nest;
-	bool on; /* we are awake */
+	uintptr_t cfa; /* RAMA_CAP_CFA of the wrapper */
+	bool on;       /* we are awake */
 	int saved_errno;
 };
 
@@ -35,7 +38,7 @@ static __attribute__((noinline)) bool enter(struct call *c)
 	outermost = here;
 	c->on = rama_cap_begin(&c->span, c->op.fn, -1);
 	if (c->on)
-		rama_cap_nest_begin(&c->nest);
+		rama_cap_nest_begin(&c->nest, c->cfa);
 	return true;
 }
 
@@ -89,6 +92,7 @@ static bool get(struct call *c, rama_cap_hid id, struct rama_cap_h5_open *o)
 #define CALL(fn_name, kind_)                                                       \
 	struct call c = { .op.fn = RAMA_TAB_FN_##fn_name,                          \
 			  .op.kind = RAMA_TAB_OP_##kind_,                          \
+			  .cfa = RAMA_CAP_CFA,                                     \
 			  .h = rama_cap_h5_of(__builtin_return_address(0)) };      \
 	__typeof__(c.h->fn.fn_name) real = c.h ? RAMA_CAP_H5(c.h, fn_name) : NULL; \
 	if (!real)                                                                 \
@@ -97,11 +101,14 @@ static bool get(struct call *c, rama_cap_hid id, struct rama_cap_h5_open *o)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+static uint32_t opened; /* files, so far */
+
 static void file_opened(struct call *c, const char *path, rama_cap_hid fapl, rama_cap_hid id)
 {
 	struct rama_cap_visit v;
 	size_t len;
 
+	__atomic_fetch_add(&opened, 1, __ATOMIC_RELAXED);
 	c->op.how = rama_cap_h5_uses_mpiio(c->h, fapl) ? RAMA_CORE_H5F_MPIIO : RAMA_CORE_H5F_OTHER;
 	if (!visit(&v, c))
 		return;
@@ -454,6 +461,72 @@ RAMA_CAP_EXPORT rama_cap_hid H5Oopen_by_token(rama_cap_hid loc, struct rama_cap_
 	return real(loc, token);
 	return end_object_open(&c, &(struct dataset){ real(loc, token), loc, NULL, false });
 }
+
+/* ---- metadata of all kinds ------------------------------------------------------------------ */
+
+/* The file that an object is in is asked for once in a row of calls: numbers are not used again
+ * before all of HDF5 is closed. */
+static RAMA_CAP_TLS struct {
+	rama_cap_hid id;
+	uint32_t library, generation, opened;
+	struct rama_core_h5f_file *file;
+} met;
+
+static void meta_by_object(struct call *c, rama_cap_hid loc)
+{
+	struct rama_cap_h5_place p = { .file = "" };
+	rama_cap_hid id = rama_cap_h5_hid(c->h, loc);
+	struct rama_cap_visit v;
+	bool known = met.id == id && met.library == c->h->number &&
+		     met.generation == rama_cap_run.generation &&
+		     met.opened == __atomic_load_n(&opened, __ATOMIC_RELAXED);
+
+	if (!known)
+		rama_cap_h5_ask_place(c->h, loc, &p);
+	if (!visit(&v, c))
+		return;
+	if (!known) {
+		met.file = file_by_name(v.t, p.file);
+		met.id = id;
+		met.library = c->h->number;
+		met.generation = rama_cap_run.generation;
+		met.opened = __atomic_load_n(&opened, __ATOMIC_RELAXED);
+	}
+	if (met.file)
+		rama_cap_do_kind(v.t, RAMA_SEG_KIND_H5F, met.file, &c->op, RAMA_SEG_LAYER_H5F);
+	unvisit(&v);
+}
+
+static void end_meta(struct call *c, rama_cap_hid loc, bool ok)
+{
+	struct rama_cap_h5_open o;
+
+	if (done(c, ok)) {
+		if (get(c, loc, &o))
+			record(c, &o, NULL);
+		else
+			meta_by_object(c, loc);
+	}
+	leave(c);
+}
+
+#define META_OK_NONE(r) ((r) >= 0)
+#define META_OK_HID(r) (rama_cap_h5_hid(c.h, r) >= 0)
+#define FN_HAND(...)
+#define NEED(...)
+#define FN(name_, ret, rrole, opk, ...)                                       \
+	RAMA_CAP_EXPORT ret name_(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__)) \
+	{                                                                     \
+		CALL(name_, opk)                                              \
+		return real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));        \
+		ret r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));       \
+		end_meta(&c, loc, META_OK_##rrole(r));                        \
+		return r;                                                     \
+	}
+#include RAMA_CAP_ROWS_HDF5
+#undef FN_HAND
+#undef NEED
+#undef FN
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 

@@ -4,41 +4,27 @@
 #include <linux/aio_abi.h>
 #include <signal.h>
 
+#include "capture/record.h"
 #include "capture/runtime.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 typedef void *io_context_t;
 
-#define FN_HAND(name, ret, rrole, opk, ...) \
-	typedef ret type_##name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
-#include "table/fn_libaio.def"
-#undef FN_HAND
-#ifdef RAMA_STATIC_WRAP
-#define FN_HAND(name, ...) extern type_##name __real_##name;
-#include "table/fn_libaio.def"
-#define REAL(name) __real_##name
-#else
-#define FN_HAND(name, ...) type_##name *name;
-static struct {
-#include "table/fn_libaio.def"
-} libaio;
-#define REAL(name)                                                       \
-	((type_##name *)(__atomic_load_n(&libaio.name, __ATOMIC_RELAXED) \
-				 ? (rama_cap_anyfn *)libaio.name         \
-				 : rama_cap_resolve((rama_cap_anyfn **)&libaio.name, #name)))
-#endif
+#define RAMA_CAP_LAZY_ROWS "table/fn_libaio.def"
+#include "capture/wrap/lazy.def"
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_submit)(io_context_t ctx, long n, struct iocb **list)
 {
 	struct rama_cap_span sp;
 	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_io_submit, -1);
-	int r = REAL(io_submit)(ctx, n, list);
+	int r = RAMA_CAP_LAZY(io_submit)(ctx, n, list);
 
 	if (on)
 		rama_cap_idle(&sp);
 	for (int i = 0; on && i < r; i++)
-		rama_cap_aio_submitted(list[i], sp.t0);
+		rama_cap_aio_submitted(list[i], sp.t0, (int)list[i]->aio_fildes,
+				       list[i]->aio_offset, (int64_t)list[i]->aio_nbytes);
 	return r;
 }
 
@@ -53,7 +39,8 @@ static uintptr_t memory_of(const struct iocb *cb, bool vector)
 static void completed(const struct io_event *ev, unsigned fn)
 {
 	const struct iocb *cb = (const struct iocb *)(uintptr_t)ev->obj;
-	struct rama_cap_span sp = { rama_cap_aio_taken(cb) };
+	struct rama_cap_aio was = rama_cap_aio_taken(cb);
+	struct rama_cap_span sp = { was.t0 };
 	struct rama_cap_call c = { .op.fn = (uint16_t)fn,
 				   .op.how = RAMA_CORE_HOW_ASYNC,
 				   .op.ok = ev->res >= 0,
@@ -86,7 +73,7 @@ static void completed(const struct io_event *ev, unsigned fn)
 	default:
 		return;
 	}
-	rama_cap_end_data(&sp, &c);
+	rama_cap_end_async(&sp, &c, was.parent);
 }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_getevents)(io_context_t ctx, long min, long n,
@@ -94,7 +81,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_getevents)(io_context_t ctx, long min, long 
 {
 	struct rama_cap_span sp;
 	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_io_getevents, -1);
-	int r = REAL(io_getevents)(ctx, min, n, events, timeout);
+	int r = RAMA_CAP_LAZY(io_getevents)(ctx, min, n, events, timeout);
 
 	if (on)
 		rama_cap_idle(&sp);
@@ -109,7 +96,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_pgetevents)(io_context_t ctx, long min, long
 {
 	struct rama_cap_span sp;
 	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_io_pgetevents, -1);
-	int r = REAL(io_pgetevents)(ctx, min, n, events, timeout, mask);
+	int r = RAMA_CAP_LAZY(io_pgetevents)(ctx, min, n, events, timeout, mask);
 
 	if (on)
 		rama_cap_idle(&sp);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hand_mpi.c: MPI calls that need a body of their own (FN_MPIH in fn_mpi.def). */
+#include "capture/events.h"
 #include "capture/mpi/mpi.h"
+#include "capture/record.h"
 #include "config/path.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 #define REAL(name) __typeof__(rama_cap_mpi_real.name) real
-#define CALL(fn_name, kind_)                                                   \
-	{                                                                      \
-		.op.fn = RAMA_TAB_FN_##fn_name, .op.kind = RAMA_TAB_OP_##kind_ \
+#define CALL(fn_name, kind_)                                                    \
+	{                                                                       \
+		.op.fn = RAMA_TAB_FN_##fn_name, .op.kind = RAMA_TAB_OP_##kind_, \
+		.cfa = RAMA_CAP_CFA                                             \
 	}
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -229,8 +232,13 @@ static bool happened(struct rama_cap_mpi_call *c, rama_cap_handle fh, int r)
 	bool wanted = r == 0 || (c->on && rama_cap_live_on(RAMA_SEG_LAYER_MPIIO));
 	struct rama_cap_mpi_file *f = c->on && wanted ? rama_cap_mpi_file_get(fh) : NULL;
 
+	struct rama_cap_mpi_file old;
+
 	c->record = f ? f->record : NULL;
-	if (!f)
+	c->fh = fh;
+	if (!f && c->on && r == 0 && rama_cap_mpi_unknown(c, &old))
+		rama_cap_mpi_find_name(c);
+	if (!c->record)
 		return false;
 	rama_cap_times(&c->span, &c->op);
 	c->op.ok = r == 0;
@@ -293,6 +301,8 @@ static int do_view(REAL(MPI_File_set_view), rama_cap_handle fh, int64_t disp, ra
 #define FN_MPI(...)
 #define FN_MPI4(...)
 #define FN_MPIP(...)
+#define FN_MPIE(...)
+#define FN_MPIW(...)
 #define FN_MPIH(name, ...)           \
 	ONE(name, name, __VA_ARGS__) \
 	ONE(P##name, name, __VA_ARGS__)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hand_pnetcdf.c: PnetCDF calls that need a body of their own (FN_NCH in fn_pnetcdf.def). */
+#include "capture/events.h"
 #include "capture/pnetcdf.h"
+#include "capture/record.h"
 #include "config/path.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define CALL(fn_name, kind_, ...)                                                     \
-	{                                                                             \
-		.fn = RAMA_TAB_FN_##fn_name, .kind = RAMA_TAB_OP_##kind_, __VA_ARGS__ \
+#define CALL(fn_name, kind_, ...)                                                              \
+	{                                                                                      \
+		.fn = RAMA_TAB_FN_##fn_name, .kind = RAMA_TAB_OP_##kind_, .cfa = RAMA_CAP_CFA, \
+		__VA_ARGS__                                                                    \
 	}
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -4,7 +4,10 @@
 #include <linux/openat2.h>
 #include <sys/sendfile.h>
 
+#include "capture/hooks/hooks.h"
+#include "capture/record.h"
 #include "capture/runtime.h"
+#include "capture/uring/uring.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -32,12 +35,12 @@ extern rama_syscall rama_real_syscall __asm__("__real_syscall");
 static int end_close(const struct rama_cap_span *sp, struct rama_core_posix_file *f, int r)
 {
 	struct rama_cap_visit v;
-	struct rama_cap_call c = CALL(close, CLOSE, .op.ok = true);
+	struct rama_core_op op = { .fn = RAMA_TAB_FN_close, .kind = RAMA_TAB_OP_CLOSE, .ok = true };
 
 	rama_cap_idle(sp);
-	rama_cap_times(sp, &c.op);
+	rama_cap_times(sp, &op);
 	if (rama_cap_enter(&v)) {
-		rama_cap_do_posix(v.t, f, &c.op);
+		rama_cap_do_posix(v.t, f, &op);
 		rama_cap_leave(&v);
 	}
 	return r;
@@ -59,6 +62,8 @@ static struct rama_core_posix_file *forget(int fd)
 	struct rama_core_posix_file *f = rama_cap_awake() ? slot_now(fd) : NULL;
 	if (f)
 		rama_cap_layout(f->name, fd);
+	else if (RAMA_CAP_UNLIKELY(rama_cap_uring_rings))
+		rama_cap_uring_close(fd);
 	rama_cap_fd_forget(fd);
 	return f;
 }
@@ -89,6 +94,7 @@ static void close_many(unsigned first, unsigned last, uint64_t t0)
 		rama_cap_layout(f->name, (int)fd);
 		end_close(&sp, f, 0);
 	}
+	rama_cap_uring_close_range(first, last);
 	rama_cap_fd_forget_range(first, last);
 }
 
@@ -121,6 +127,8 @@ static int end_dup(const struct rama_cap_span *sp, int fd, int r, unsigned fn)
 	rama_cap_idle(sp);
 	if (r < 0)
 		return r;
+	if (RAMA_CAP_UNLIKELY(rama_cap_uring_rings) && r != fd)
+		rama_cap_uring_close(r); /* whatever it was */
 	c.op.fn = (uint16_t)fn;
 	rama_cap_times(sp, &c.op);
 	if (!rama_cap_enter(&v)) {
@@ -240,19 +248,16 @@ RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(copy_file_range)(int in, off64_t *in_off, i
 RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(splice)(int in, off64_t *in_off, int out, off64_t *out_off,
 					     size_t n, unsigned flags)
 {
+	if (rama_cap_fuse_is(in) || rama_cap_fuse_is(out))
+		rama_cap_hooks_unseen();
 	COPY_BODY(splice, in_off ? *in_off - r : -1, out_off ? *out_off - r : -1, in, in_off, out,
 		  out_off, n, flags)
 }
 
 /* ---- renaming -------------------------------------------------------------------------------- */
 
-struct rama_cap_rename {
-	int fromfd, tofd;
-	const char *from, *to;
-};
-
-static int end_rename(const struct rama_cap_span *sp, unsigned fn,
-		      const struct rama_cap_rename *what, int r)
+int rama_cap_end_rename(const struct rama_cap_span *sp, unsigned fn,
+			const struct rama_cap_rename *what, int r)
 {
 	struct rama_cap_visit v;
 	struct rama_cap_call c = CALL(rename, RENAME, .op.ok = r == 0);
@@ -271,12 +276,14 @@ static int end_rename(const struct rama_cap_span *sp, unsigned fn,
 			rama_cap_path_failed(v.t, from, len, &c.op);
 	} else if (old) {
 		rama_cap_do_extra(v.t, rama_cap_name_number(old), &c.op);
+		const char *to = rama_cap_clean(v.t, what->tofd, what->to, &len);
+		struct rama_seg_name *n = to ? rama_cap_name(v.t, to, len, true) : NULL;
+		if (n)
+			rama_cap_do_origin(v.t, n, RAMA_TAB_EXTRA_RENAMED_FROM, old->id);
 		/* the log format counts renames only of files it has a record of */
 		if (old->slot[0]) {
 			c.op.kind = RAMA_TAB_OP_RENAMEFROM;
 			rama_cap_do_posix(v.t, rama_cap_posix_of(v.t, old), &c.op);
-			const char *to = rama_cap_clean(v.t, what->tofd, what->to, &len);
-			struct rama_seg_name *n = to ? rama_cap_name(v.t, to, len, true) : NULL;
 			struct rama_core_posix_file *f = n ? rama_cap_posix_of(v.t, n) : NULL;
 			c.op.kind = RAMA_TAB_OP_RENAMETO;
 			c.op.off = (int64_t)old->id;
@@ -294,7 +301,8 @@ static int end_rename(const struct rama_cap_span *sp, unsigned fn,
 	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1))           \
 		return RAMA_CAP_REAL(name)(__VA_ARGS__);            \
 	struct rama_cap_rename what = { fromfd_, tofd_, from, to }; \
-	return end_rename(&sp, RAMA_TAB_FN_##name, &what, RAMA_CAP_REAL(name)(__VA_ARGS__));
+	return rama_cap_end_rename(&sp, RAMA_TAB_FN_##name, &what,  \
+				   RAMA_CAP_REAL(name)(__VA_ARGS__));
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(rename)(const char *from, const char *to){
 	RENAME_BODY(rename, AT_FDCWD, AT_FDCWD, from, to)
@@ -507,6 +515,17 @@ RAMA_CAP_EXPORT long RAMA_CAP_SYM(syscall)(long number, ...)
 		break;
 	case SYS_close:
 		return RAMA_CAP_SYM(close)((int)a[0]);
+	case SYS_io_uring_setup:
+	case SYS_io_uring_enter:
+	case SYS_io_uring_register:
+		if (rama_cap_begin(&sp, RAMA_TAB_FN_syscall, -1)) {
+			const struct rama_cap_uring_call c = rama_cap_uring_begin(&sp, number, a);
+			long r = RAMA_REAL_SYSCALL(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+			rama_cap_idle(&sp);
+			rama_cap_uring_end(&c, r, __builtin_return_address(0));
+			return r;
+		}
+		break;
 	case SYS_prctl:
 	case SYS_seccomp: {
 		const char *why = rama_cap_confines(number, a);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hand_stdio.c: stream calls that need a body of their own (FN_HAND in fn_stdio.def). */
+#include "capture/events.h"
+#include "capture/record.h"
 #include "capture/runtime.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -17,6 +19,7 @@ static void end_fopen(const struct rama_cap_span *sp, const char *path, FILE *r,
 {
 	struct rama_cap_visit v;
 	struct rama_cap_call c = CALL(fopen, OPEN, .op.ok = r != NULL);
+	struct rama_seg_name *n = NULL;
 	size_t len;
 
 	c.op.fn = (uint16_t)fn;
@@ -25,15 +28,16 @@ static void end_fopen(const struct rama_cap_span *sp, const char *path, FILE *r,
 	if (!rama_cap_enter(&v))
 		return;
 	const char *text = r || rama_cap_path_was_read(path, v.saved_errno)
-				   ? rama_cap_clean(v.t, AT_FDCWD, path, &len)
+				   ? rama_cap_clean_known(v.t, AT_FDCWD, path, &len, &n)
 				   : NULL;
 	if (!r && text) {
 		rama_cap_do_failed(v.t, rama_cap_name_known(v.t, text, len), &c.op);
 		if (rama_cap_live_on(RAMA_SEG_LAYER_STDIO))
 			rama_cap_live_path(v.t, RAMA_SEG_LAYER_STDIO, text, len, &c.op);
 	} else if (r) {
-		struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
-		struct rama_core_stdio_file *f = n ? rama_cap_stdio_of(v.t, n) : NULL;
+		if (text && !n)
+			n = rama_cap_name(v.t, text, len, true);
+		struct rama_core_stdio_file *f = text && n ? rama_cap_stdio_of(v.t, n) : NULL;
 		int fd = RAMA_CAP_REAL(fileno)(r);
 		if (fd >= 0)
 			rama_cap_fd_set(fd, NULL, f ? f : RAMA_CAP_NO_STREAM, 0);

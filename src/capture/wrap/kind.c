@@ -2,6 +2,7 @@
 /* kind.c: wrappers of libraries whose calls say all in their arguments: rows FN_KIND of
  * table/modules.def, list 3. There is no code per function. For preloading only: a program that
  * is linked statically need not have the library. */
+#include "capture/record.h"
 #include "capture/runtime.h"
 
 #ifndef RAMA_STATIC_WRAP

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi.c: reads and writes of MPI files, and calls that are only passed on. There is no code
  * per function: see table/fn_mpi.def. */
+#include "capture/attach.h"
+#include "capture/events.h"
 #include "capture/mpi/mpi.h"
+#include "capture/record.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
@@ -43,8 +46,11 @@ bool rama_cap_mpi_enter(struct rama_cap_mpi_call *c)
 		return false;
 	outermost = here;
 	c->on = rama_cap_begin(&c->span, c->op.fn, -1);
-	if (c->on)
-		rama_cap_nest_begin(&c->nest);
+	if (c->on) {
+		if (RAMA_CAP_UNLIKELY(rama_cap_attached))
+			rama_cap_mpi_ask();
+		rama_cap_nest_begin(&c->nest, c->cfa);
+	}
 	return true;
 }
 
@@ -61,7 +67,13 @@ void rama_cap_mpi_record(struct rama_cap_mpi_call *c)
 {
 	struct rama_cap_visit v;
 
-	if (!c->record || !rama_cap_enter(&v))
+	if (!c->record)
+		return;
+	if (RAMA_CAP_LIKELY(c->op.ok) &&
+	    (c->op.kind == RAMA_TAB_OP_READ || c->op.kind == RAMA_TAB_OP_WRITE) &&
+	    RAMA_CAP_LIKELY(rama_cap_quick_mpiio(&c->op, c->record)))
+		return;
+	if (!rama_cap_enter(&v))
 		return;
 	v.t->nest = &c->nest;
 	rama_cap_do_mpiio(v.t, c->record, &c->op);
@@ -71,11 +83,13 @@ void rama_cap_mpi_record(struct rama_cap_mpi_call *c)
 
 static bool before(struct rama_cap_mpi_call *c)
 {
-	struct rama_cap_mpi_file *f;
+	struct rama_cap_mpi_file *f, old;
 
 	if (!rama_cap_mpi_enter(c))
 		return false;
 	f = c->on ? rama_cap_mpi_file_get(c->fh) : NULL;
+	if (!f && c->on && rama_cap_mpi_unknown(c, &old))
+		f = &old;
 	if (!f)
 		return true;
 	c->record = f->record;
@@ -98,7 +112,10 @@ static int64_t type_size(rama_cap_handle type)
 	int size = 0;
 	int64_t large = 0;
 
-	if (rama_cap_mpi_handle(type) == RAMA_CAP_MPI(DATATYPE_NULL))
+	type = rama_cap_mpi_handle(type);
+	if (RAMA_CAP_LIKELY(type == RAMA_CAP_MPI(BYTE)))
+		return 1;
+	if (type == RAMA_CAP_MPI(DATATYPE_NULL))
 		return 0;
 	if (rama_cap_mpi.call.Type_size(type, &size) == 0 && size >= 0)
 		return size;
@@ -112,6 +129,8 @@ static void after(struct rama_cap_mpi_call *c, int r)
 {
 	int saved = errno;
 
+	if (c->unknown && r == 0)
+		rama_cap_mpi_find_name(c);
 	if (c->record && (r == 0 || rama_cap_live_on(RAMA_SEG_LAYER_MPIIO))) {
 		rama_cap_times(&c->span, &c->op);
 		c->op.ok = r == 0;
@@ -119,6 +138,8 @@ static void after(struct rama_cap_mpi_call *c, int r)
 				      ? rama_core_mpiio_size(type_size(c->type), c->count)
 				      : 0;
 		rama_cap_mpi_record(c);
+		if (r == 0 && c->op.how >= RAMA_CORE_MPI_SPLIT)
+			rama_cap_mpi_request_add(c);
 	}
 	rama_cap_mpi_leave(c);
 	errno = saved;
@@ -131,6 +152,7 @@ static void after(struct rama_cap_mpi_call *c, int r)
 	{                                                                                 \
 		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym);          \
 		struct rama_cap_mpi_call c = { .op.fn = RAMA_TAB_FN_##fn_name,            \
+					       .cfa = RAMA_CAP_CFA,                       \
 					       .op.kind = RAMA_TAB_OP_##kind_,            \
 					       .op.how = RAMA_CORE_MPI_##how_,            \
 					       .where = RAMA_CAP_MPI_##where_,            \
@@ -148,7 +170,8 @@ static void after(struct rama_cap_mpi_call *c, int r)
 	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))      \
 	{                                                                        \
 		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym); \
-		struct rama_cap_mpi_call c = { .op.fn = RAMA_TAB_FN_##fn_name }; \
+		struct rama_cap_mpi_call c = { .op.fn = RAMA_TAB_FN_##fn_name,   \
+					       .cfa = RAMA_CAP_CFA };            \
 		if (!real)                                                       \
 			return RAMA_CAP_MPI_MISSING;                             \
 		if (!rama_cap_mpi_enter(&c))                                     \
@@ -158,6 +181,51 @@ static void after(struct rama_cap_mpi_call *c, int r)
 		return r;                                                        \
 	}
 
+#define ENDS(sym, fn_name, ...)                                                           \
+	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))               \
+	{                                                                                 \
+		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym);          \
+		struct rama_cap_mpi_call c = { .op.fn = RAMA_TAB_FN_##fn_name,            \
+					       .cfa = RAMA_CAP_CFA,                       \
+					       RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }; \
+		if (!real)                                                                \
+			return RAMA_CAP_MPI_MISSING;                                      \
+		if (!rama_cap_mpi_enter(&c))                                              \
+			return real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));            \
+		rama_cap_mpi_split_resume(&c);                                            \
+		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));                   \
+		rama_cap_mpi_split_end(&c);                                               \
+		rama_cap_mpi_leave(&c);                                                   \
+		return r;                                                                 \
+	}
+
+/* Programs wait far more often for messages than for files: where no request of a file is under
+ * way this costs one load. */
+#define WAITS(sym, fn_name, ...)                                                 \
+	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))      \
+	{                                                                        \
+		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym); \
+		struct rama_cap_mpi_wait w;                                      \
+		if (!real)                                                       \
+			return RAMA_CAP_MPI_MISSING;                             \
+		if (RAMA_CAP_LIKELY(!rama_cap_requests))                         \
+			return real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));   \
+		rama_cap_mpi_wait_begin(&w, REQUESTS_##fn_name);                 \
+		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));          \
+		rama_cap_mpi_wait_end(&w);                                       \
+		return r;                                                        \
+	}
+/* where they lie, and how many */
+#define REQUESTS_MPI_Wait request, 1
+#define REQUESTS_MPI_Test request, 1
+#define REQUESTS_MPI_Request_free request, 1
+#define REQUESTS_MPI_Waitall requests, n
+#define REQUESTS_MPI_Waitany requests, n
+#define REQUESTS_MPI_Waitsome requests, n
+#define REQUESTS_MPI_Testall requests, n
+#define REQUESTS_MPI_Testany requests, n
+#define REQUESTS_MPI_Testsome requests, n
+
 #define FN_MPI(name, kind, how, where, ...)             \
 	DATA(name, name, kind, how, where, __VA_ARGS__) \
 	DATA(P##name, name, kind, how, where, __VA_ARGS__)
@@ -165,6 +233,12 @@ static void after(struct rama_cap_mpi_call *c, int r)
 #define FN_MPIP(name, ...)            \
 	PASS(name, name, __VA_ARGS__) \
 	PASS(P##name, name, __VA_ARGS__)
+#define FN_MPIE(name, ...)            \
+	ENDS(name, name, __VA_ARGS__) \
+	ENDS(P##name, name, __VA_ARGS__)
+#define FN_MPIW(name, ...)             \
+	WAITS(name, name, __VA_ARGS__) \
+	WAITS(P##name, name, __VA_ARGS__)
 #define FN_MPIH(...)
 #define FN_MPI0(name)
 #define NEED(...)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pnetcdf.c: reads and writes of variables, and calls on open files. There is no code per
  * function: see table/fn_pnetcdf.def. */
+#include "capture/events.h"
 #include "capture/pnetcdf.h"
+#include "capture/record.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
@@ -22,7 +24,7 @@ bool rama_cap_nc_enter(struct rama_cap_nc_call *c)
 	c->on = rama_cap_begin(&c->span, c->fn, -1);
 	if (c->on) {
 		since = c->span;
-		rama_cap_nest_begin(&nest);
+		rama_cap_nest_begin(&nest, c->cfa);
 	}
 	return true;
 }
@@ -250,6 +252,7 @@ static int after_file(struct rama_cap_nc_call *c, int r)
 					      .kind = RAMA_TAB_OP_##kind_,               \
 					      .how = RAMA_CORE_NC_HOW_##how_,            \
 					      .form = form_,                             \
+					      .cfa = RAMA_CAP_CFA,                       \
 					      RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }; \
 		bool outer = rama_cap_nc_enter(&c);                                      \
 		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));                  \

@@ -113,6 +113,10 @@ static void print_lacks(const struct paper *p)
 		     "not in the log",
 		     (long long)s->quiet, s->quiet == 1 ? "" : "es",
 		     s->quiet == 1 ? "itself" : "themselves");
+	if (s->followed > 0)
+		warn(p, "followed",
+		     "%lld program%s from outside, by system calls: each took some 15 µs longer",
+		     (long long)s->followed, s->followed == 1 ? "" : "s");
 	if (s->unknown_mpi)
 		warn(p, "MPI",
 		     "not one that iorama knows: processes are observed one by one, without "
@@ -145,6 +149,9 @@ static void print_lost(const struct paper *p)
 		warn(p, "lost",
 		     "%lld traced events, %lld calls not counted; %lld opens share one record",
 		     (long long)s->lost, (long long)s->missed, (long long)s->folded);
+	if (s->uring_missed > 0)
+		warn(p, "not seen", "%lld operation%s of io_uring: figures are lower bounds",
+		     (long long)s->uring_missed, s->uring_missed == 1 ? "" : "s");
 	if (s->lost + s->folded > 0)
 		warn(p, "", "%s%s%s: a larger one gives more room",
 		     s->folded > 0 ? "IORAMA_MEMORY" : "", s->folded > 0 && s->lost > 0 ? ", " : "",
@@ -171,7 +178,7 @@ static void print_report(const struct paper *p, const struct rama_cli_opts *o,
 	look.no_unseen = true;
 	look.no_banner = s->unfinished > 0 || s->quiet > 0 || s->missing != NULL ||
 			 p->o->unplaced + p->o->unplaced_calls > 0 ||
-			 s->lost + s->missed + s->folded > 0;
+			 s->lost + s->missed + s->folded + s->uring_missed > 0;
 	if (rama_cli_profile_load(&profile, o, RAMA_TAB_OPTIONS) != 0 &&
 	    rama_diag_profile_init(&profile) != 0)
 		return;
@@ -302,9 +309,11 @@ static void print_json(const struct paper *p)
 	rama_json_key_string(&j, "place", end->odd);
 	rama_json_key_string(&j, "missing", s->missing);
 	rama_json_key_i64(&j, "quiet", s->quiet);
+	rama_json_key_i64(&j, "followed", s->followed);
 	rama_json_key_string(&j, "mpi", s->unknown_mpi ? "unknown" : NULL);
 	rama_json_key_i64(&j, "events_lost", s->lost);
 	rama_json_key_i64(&j, "calls_missed", s->missed);
+	rama_json_key_i64(&j, "uring_missed", s->uring_missed);
 	rama_json_key_i64(&j, "files_folded", s->folded);
 	rama_json_key(&j, "incomplete");
 	rama_json_bool(&j, s->partial || end->unplaced > 0 || end->unplaced_calls > 0);

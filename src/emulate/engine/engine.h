@@ -23,6 +23,8 @@ struct rama_emu_engine_options {
 	bool collective;   /* all ranks of the file's group call together */
 	bool nonblocking;  /* MPI-IO: iread_at, iwrite_at and wait */
 	size_t alignment;  /* of buffers and offsets; 0: the engine's own */
+	int64_t chunk;	   /* HDF5: bytes of a chunk; 0: none */
+	unsigned compress; /* HDF5: level of gzip; 0: none */
 	const char *hints; /* "cb_nodes=4;romio_ds_write=disable", or NULL */
 	/* MPI communicator of the ranks that share the file (address of it), NULL: this rank
 	 * alone */
@@ -47,7 +49,8 @@ struct rama_emu_request {
 	size_t n;
 	int64_t off;
 	bool write;
-	void *tag; /* comes back with reap */
+	void *tag;  /* comes back with reap */
+	bool alone; /* not collective, in a file that is */
 };
 
 /* what one open handle moves: requests come in order; an engine with depth > 1 may finish them
@@ -70,6 +73,8 @@ struct rama_emu_engine {
 		    void (*done)(void *ctx, void *tag, double seconds), void *ctx,
 		    struct rama_err *e);
 	int (*sync)(struct rama_emu_handle *h, struct rama_err *e);
+	/* the descriptor of an open file, or NULL: the engine has none that others may use */
+	int (*fd)(const struct rama_emu_handle *h);
 	/* Also after an error: frees all. e NULL: the run has failed, and other ranks may never
 	 * come to close it with us. */
 	int (*close)(struct rama_emu_handle *h, struct rama_err *e);
@@ -87,7 +92,8 @@ void rama_emu_engine_add(const struct rama_emu_engine *engine);
 
 /* ---- for engines ----------------------------------------------------------------------------- */
 
-extern const struct rama_emu_engine rama_emu_engine_mmap, rama_emu_engine_uring;
+extern const struct rama_emu_engine rama_emu_engine_mmap, rama_emu_engine_uring,
+	rama_emu_engine_uring_direct;
 
 /* Opens the file of a handle: to write through what the run owns. -1: errno says why. */
 int rama_emu_engine_fd(const struct rama_emu_handle *h, int flags, int more);

@@ -103,6 +103,13 @@ static int posix_sync(struct rama_emu_handle *h, struct rama_err *e)
 	return fsync(f->fd) == 0 ? 0 : rama_emu_engine_error(h, "fsync", -1, errno, e);
 }
 
+static int posix_fd(const struct rama_emu_handle *h)
+{
+	const struct file *f = h->state;
+
+	return f->fd;
+}
+
 static int posix_close(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct file *f = h->state;
@@ -128,6 +135,7 @@ static const struct rama_emu_engine engine_posix = {
 	.open = posix_open,
 	.move = posix_move,
 	.sync = posix_sync,
+	.fd = posix_fd,
 	.close = posix_close,
 };
 
@@ -160,6 +168,7 @@ static const struct rama_emu_engine engine_vector = {
 	.open = posix_open,
 	.move = vector_move,
 	.sync = posix_sync,
+	.fd = posix_fd,
 	.close = posix_close,
 };
 
@@ -308,8 +317,12 @@ static const struct rama_emu_engine engine_null = {
 #define ENGINES_MOST 32
 
 static const struct rama_emu_engine *engines[ENGINES_MOST] = {
-	&engine_posix,	       &engine_vector,	       &engine_direct,
-	&rama_emu_engine_mmap, &rama_emu_engine_uring, &engine_null,
+	&engine_posix,		&engine_vector,
+	&engine_direct,		&rama_emu_engine_mmap,
+#ifndef RAMA_WITHOUT_LIBURING
+	&rama_emu_engine_uring, &rama_emu_engine_uring_direct,
+#endif
+	&engine_null,
 };
 
 const struct rama_emu_engine *rama_emu_engine_at(unsigned i)

@@ -11,6 +11,8 @@
 #include "emulate/engine/engine.h"
 #include "emulate/team/team.h"
 
+#define DIRECT_ALIGN 4096 /* of buffers, offsets and lengths past the page cache */
+
 struct request {
 	struct request *next;	   /* free ones */
 	struct rama_emu_request q; /* what is left of it */
@@ -19,10 +21,24 @@ struct request {
 
 struct ring {
 	int fd;
+	int around; /* past no page cache: for requests that are not aligned; -1: fd is for all */
 	struct io_uring ring;
 	struct request *all, *free;
 	unsigned flying;
 };
+
+/* What has ended is looked for where it is waited for, by the thread that asked for it, instead of
+ * interrupting it: Linux 6.1. Older ones take no such flags. */
+static int make_ring(unsigned depth, struct io_uring *ring)
+{
+	int rc = -EINVAL;
+
+#if defined(IORING_SETUP_SINGLE_ISSUER) && defined(IORING_SETUP_DEFER_TASKRUN)
+	rc = io_uring_queue_init(depth, ring,
+				 IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
+#endif
+	return rc == -EINVAL ? io_uring_queue_init(depth, ring, 0) : rc;
+}
 
 static int ring_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
@@ -36,7 +52,7 @@ static int ring_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 		free(r);
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	}
-	rc = io_uring_queue_init(depth, &r->ring, 0);
+	rc = make_ring(depth, &r->ring);
 	if (rc < 0) {
 		free(r->all);
 		free(r);
@@ -46,11 +62,16 @@ static int ring_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 		r->all[i].next = r->free;
 		r->free = &r->all[i];
 	}
-	r->fd = rama_emu_engine_fd(h, flags, 0);
+	r->around = -1;
+	r->fd = rama_emu_engine_fd(h, flags, h->engine->direct ? O_DIRECT : 0);
+	if (r->fd >= 0 && h->engine->direct)
+		r->around = rama_emu_engine_fd(h, flags & ~RAMA_EMU_OPEN_TRUNCATE, 0);
 	h->state = r;
-	if (r->fd >= 0)
+	if (r->fd >= 0 && (r->around >= 0 || !h->engine->direct))
 		return 0;
 	rc = rama_emu_engine_error(h, "open", -1, errno, e);
+	if (r->fd >= 0)
+		close(r->fd);
 	io_uring_queue_exit(&r->ring);
 	free(r->all);
 	free(r);
@@ -63,14 +84,15 @@ static int submit(struct rama_emu_handle *h, struct request *x, struct rama_err 
 	const struct rama_emu_request *q = &x->q;
 	unsigned part = q->n < (1u << 30) ? (unsigned)q->n : 1u << 30;
 	struct io_uring_sqe *s = io_uring_get_sqe(&r->ring);
-	int rc;
+	bool odd = ((uint64_t)q->off | part | (uintptr_t)q->buf) % DIRECT_ALIGN != 0;
+	int fd = odd && r->around >= 0 ? r->around : r->fd, rc;
 
 	if (s == NULL)
 		return rama_err_set(e, RAMA_EIO, "%s: no place in the ring", h->path);
 	if (q->write)
-		io_uring_prep_write(s, r->fd, q->buf, part, (uint64_t)q->off);
+		io_uring_prep_write(s, fd, q->buf, part, (uint64_t)q->off);
 	else
-		io_uring_prep_read(s, r->fd, q->buf, part, (uint64_t)q->off);
+		io_uring_prep_read(s, fd, q->buf, part, (uint64_t)q->off);
 	io_uring_sqe_set_data(s, x);
 	do
 		rc = io_uring_submit(&r->ring);
@@ -160,9 +182,14 @@ static int ring_close(struct rama_emu_handle *h, struct rama_err *e)
 	struct rama_err ignored;
 	int rc = 0;
 
-	while (r->flying > 0 && ring_reap(h, 0, NULL, NULL, &ignored) != 0)
-		;
+	/* as long as each that is waited for comes */
+	for (unsigned left = r->flying + 1; r->flying > 0 && r->flying < left;) {
+		left = r->flying;
+		ring_reap(h, 0, NULL, NULL, &ignored);
+	}
 	io_uring_queue_exit(&r->ring);
+	if (r->around >= 0)
+		close(r->around);
 	if (close(r->fd) != 0)
 		rc = rama_emu_engine_error(h, "close", -1, errno, e);
 	free(r->all);
@@ -173,6 +200,17 @@ static int ring_close(struct rama_emu_handle *h, struct rama_err *e)
 const struct rama_emu_engine rama_emu_engine_uring = {
 	.name = "uring",
 	.doc = "io_uring, --depth requests at a time",
+	.open = ring_open,
+	.move = ring_move,
+	.reap = ring_reap,
+	.sync = ring_sync,
+	.close = ring_close,
+};
+
+const struct rama_emu_engine rama_emu_engine_uring_direct = {
+	.name = "uring-direct",
+	.doc = "io_uring past the page cache (O_DIRECT); what is not aligned goes through it",
+	.direct = true,
 	.open = ring_open,
 	.move = ring_move,
 	.reap = ring_reap,

@@ -71,6 +71,14 @@ int rama_emu_lines_error(const struct rama_emu_lines *l, struct rama_err *e, con
 	return rama_err_set(e, RAMA_EFORMAT, "line %lu: %s", l->number, text);
 }
 
+void rama_emu_skip_mark(const char **bytes, size_t *n)
+{
+	if (*n >= 3 && memcmp(*bytes, "\xef\xbb\xbf", 3) == 0) {
+		*bytes += 3;
+		*n -= 3;
+	}
+}
+
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 static bool number_and_unit(struct rama_config_piece w, double *value,

@@ -34,4 +34,7 @@ bool rama_emu_word_size(struct rama_config_piece w, int64_t *bytes); /* 4096, 64
 /* for %.*s: length that fits in a message */
 #define RAMA_EMU_PIECE(w) (int)((w).n < 80 ? (w).n : 80), (w).p
 
+/* Some editors begin a file with a mark of its encoding (EF BB BF): it says nothing here. */
+void rama_emu_skip_mark(const char **bytes, size_t *n);
+
 #endif

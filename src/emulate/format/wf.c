@@ -2,26 +2,19 @@
 /* wf.c: WfCommons' WfFormat, versions 1.0 to 1.5, told apart by their shape and not by
  * what they say: tasks or jobs; one table of files or files inside each task; ids or names in
  * `parents`; units in the names or not. */
+#ifndef RAMA_WITHOUT_JANSSON
 #include <jansson.h>
+#endif
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/without.h"
 #include "emulate/format/formats.h"
 #include "emulate/format/lines.h"
 #include "emulate/graph/graph_walk.h"
-
-struct reader {
-	struct rama_emu_graph *g;
-	struct rama_err *e;
-	/* names of tasks, where parents are given by name: index of the task in `ranks` */
-	struct rama_emu_graph names;
-	bool kilobytes; /* bytesRead and the like of old versions, but not of Pegasus */
-};
-
-#define WRONG(r, ...) rama_err_set((r)->e, RAMA_EFORMAT, __VA_ARGS__)
 
 bool rama_emu_looks_wfformat(const char *bytes, size_t n)
 {
@@ -32,6 +25,36 @@ bool rama_emu_looks_wfformat(const char *bytes, size_t n)
 		p = (struct rama_config_piece){ p.p + 1, p.n - 1 };
 	return p.n > 0 && p.p[0] == '{';
 }
+
+/* lists of files that a task has; keys of our own say the same of relations that are not strict */
+struct wf_list {
+	const char *key;
+	bool write, strict;
+};
+
+static const struct wf_list wf_lists[] = { { "inputFiles", false, true },
+					   { "outputFiles", true, true },
+					   { "looseInputFiles", false, false },
+					   { "looseOutputFiles", true, false } };
+static const size_t n_wf_lists = sizeof(wf_lists) / sizeof(wf_lists[0]);
+
+#ifdef RAMA_WITHOUT_JANSSON
+int rama_emu_read_wfformat(struct rama_emu_graph *g, const char *bytes, size_t n,
+			   struct rama_err *e)
+{
+	(void)g, (void)bytes, (void)n;
+	return rama_err_without(e, "a reader of JSON (jansson)");
+}
+#else
+struct reader {
+	struct rama_emu_graph *g;
+	struct rama_err *e;
+	/* names of tasks, where parents are given by name: index of the task in `ranks` */
+	struct rama_emu_graph names;
+	bool kilobytes; /* bytesRead and the like of old versions, but not of Pegasus */
+};
+
+#define WRONG(r, ...) rama_err_set((r)->e, RAMA_EFORMAT, __VA_ARGS__)
 
 /* ---- what may have several names ------------------------------------------------------------ */
 
@@ -231,18 +254,6 @@ static int add_files(struct reader *r, const json_t *files)
 	}
 	return rc;
 }
-
-/* lists of files that a task has; keys of our own say the same of relations that are not strict */
-struct wf_list {
-	const char *key;
-	bool write, strict;
-};
-
-static const struct wf_list wf_lists[] = { { "inputFiles", false, true },
-					   { "outputFiles", true, true },
-					   { "looseInputFiles", false, false },
-					   { "looseOutputFiles", true, false } };
-static const size_t n_wf_lists = sizeof(wf_lists) / sizeof(wf_lists[0]);
 
 static int use_list(struct reader *r, uint32_t task, const json_t *list, const struct wf_list *how)
 {
@@ -475,6 +486,7 @@ int rama_emu_read_wfformat(struct rama_emu_graph *g, const char *bytes, size_t n
 	json_decref(root);
 	return rc;
 }
+#endif
 
 /* ---- writing -------------------------------------------------------------------------------- */
 /* WfFormat 1.5, with keys of our own for what it cannot say

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulate/format/lines.h"
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 void rama_emu_graph_init(struct rama_emu_graph *g)
@@ -275,23 +277,10 @@ int rama_emu_graph_finish(struct rama_emu_graph *g, struct rama_err *e)
 	return 0;
 }
 
-void rama_emu_graph_scale(struct rama_emu_graph *g, double bytes, double time)
-{
-	for (uint32_t i = 0; i < g->n_data; i++) {
-		int64_t *size = &g->data[i].size;
-		double scaled = (double)*size * bytes;
-
-		if (*size > 0)
-			*size = scaled < 1 ? 1 : scaled > 9e18 ? INT64_MAX : (int64_t)scaled;
-	}
-	for (uint32_t i = 0; i < g->n_tasks; i++)
-		g->tasks[i].seconds *= time;
-	g->makespan *= time;
-}
-
 int rama_emu_graph_read(struct rama_emu_graph *g, const char *format, const char *bytes, size_t n,
 			struct rama_err *e)
 {
+	rama_emu_skip_mark(&bytes, &n);
 	for (unsigned i = 0; i < rama_emu_n_graph_formats; i++) {
 		const struct rama_emu_graph_format *f = &rama_emu_graph_formats[i];
 		int rc;

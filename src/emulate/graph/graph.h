@@ -123,8 +123,6 @@ int rama_emu_graph_ways(const struct rama_emu_graph *g, double *way);
  * task: number of tasks on it, which are put into `tasks`, first to last; or a negative error */
 int64_t rama_emu_graph_critical(const struct rama_emu_graph *g, const double *seconds,
 				uint32_t *tasks);
-/* sizes and times multiplied; a unit of more than 0 bytes keeps at least 1 */
-void rama_emu_graph_scale(struct rama_emu_graph *g, double bytes, double time);
 
 /* who runs next and where. Pure; fed with what happens, fake clock in tests. */
 struct rama_emu_schedule; /* schedule.c */
@@ -137,6 +135,9 @@ struct rama_emu_placement {
 struct rama_emu_schedule *rama_emu_schedule_new(const struct rama_emu_graph *g, uint32_t n_ranks,
 						const uint32_t *node, uint32_t iterations,
 						struct rama_err *e);
+/* No two tasks that write to the same unit run at a time: files of some formats are opened by
+ * all that write to them together, and tasks are not together. */
+void rama_emu_schedule_alone(struct rama_emu_schedule *s);
 /* the next task that can start now: most bytes of its input written on the node of free ranks,
  * then longest way to the end. false: none can start now */
 bool rama_emu_schedule_next(struct rama_emu_schedule *s, struct rama_emu_placement *p);

@@ -130,8 +130,8 @@ static int name_cycle(const struct search *s, uint32_t head, struct rama_err *e)
 	}
 	return rama_err_set(
 		e, RAMA_EFORMAT,
-		"the tasks wait for each other for ever: %s; make one of these relations "
-		"non-strict",
+		"a cycle: the tasks wait for each other for ever: %s; make one of these "
+		"relations non-strict",
 		text);
 }
 

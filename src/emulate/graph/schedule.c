@@ -20,6 +20,8 @@ struct rama_emu_schedule {
 	uint32_t *heap; /* ready tasks, longest way first */
 	uint32_t n_ready;
 	uint32_t passed; /* since the first of them did not fit */
+	bool alone;	 /* units have one writer at a time */
+	bool *written;	 /* data: a task that writes it runs */
 	uint32_t *home;	 /* data: node it was written on, or RAMA_EMU_NONE_YET */
 	bool *busy;	 /* ranks */
 	uint32_t n_free;
@@ -135,13 +137,14 @@ static int allocate(struct rama_emu_schedule *s)
 	s->way = calloc(tasks, sizeof(*s->way));
 	s->heap = calloc(tasks + 1, sizeof(*s->heap));
 	s->home = calloc((size_t)s->g->n_data + 1, sizeof(*s->home));
+	s->written = calloc((size_t)s->g->n_data + 1, sizeof(*s->written));
 	s->busy = calloc(ranks, sizeof(*s->busy));
 	s->used = calloc(tasks, sizeof(*s->used));
 	s->n_used = calloc(tasks, sizeof(*s->n_used));
 	s->free_on = calloc(s->n_nodes, sizeof(*s->free_on));
 	s->chosen = calloc(ranks, sizeof(*s->chosen));
-	return s->wait && s->way && s->heap && s->home && s->busy && s->used && s->n_used &&
-			       s->free_on && s->chosen
+	return s->wait && s->way && s->heap && s->home && s->written && s->busy && s->used &&
+			       s->n_used && s->free_on && s->chosen
 		       ? rama_emu_graph_ways(s->g, s->way)
 		       : RAMA_EMEMORY;
 }
@@ -188,12 +191,18 @@ void rama_emu_schedule_free(struct rama_emu_schedule *s)
 	free(s->way);
 	free(s->heap);
 	free(s->home);
+	free(s->written);
 	free(s->busy);
 	free(s->used);
 	free(s->n_used);
 	free(s->free_on);
 	free(s->chosen);
 	free(s);
+}
+
+void rama_emu_schedule_alone(struct rama_emu_schedule *s)
+{
+	s->alone = true;
 }
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -235,6 +244,26 @@ static double best_node(const struct rama_emu_schedule *s, uint32_t task, uint32
 	return most;
 }
 
+static bool must_wait(const struct rama_emu_schedule *s, uint32_t task)
+{
+	const struct rama_emu_task *t = &s->g->tasks[task];
+
+	for (uint32_t i = 0; s->alone && i < t->n_edges; i++)
+		if (s->g->edges[t->first_edge + i].write &&
+		    s->written[s->g->edges[t->first_edge + i].data])
+			return true;
+	return false;
+}
+
+static void mark_written(struct rama_emu_schedule *s, uint32_t task, bool now)
+{
+	const struct rama_emu_task *t = &s->g->tasks[task];
+
+	for (uint32_t i = 0; i < t->n_edges; i++)
+		if (s->g->edges[t->first_edge + i].write)
+			s->written[s->g->edges[t->first_edge + i].data] = now;
+}
+
 static void take_rank(struct rama_emu_schedule *s, struct rama_emu_placement *p, uint32_t rank)
 {
 	s->busy[rank] = true;
@@ -260,6 +289,7 @@ static bool place(struct rama_emu_schedule *s, uint32_t task, uint32_t node,
 				take_rank(s, p, r);
 	memcpy(s->used[task], s->chosen, want * sizeof(*s->chosen));
 	s->n_used[task] = want;
+	mark_written(s, task, true);
 	s->running++;
 	return true;
 }
@@ -284,6 +314,8 @@ bool rama_emu_schedule_next(struct rama_emu_schedule *s, struct rama_emu_placeme
 			}
 			continue;
 		}
+		if (must_wait(s, seen[n]))
+			continue;
 		bytes = best_node(s, seen[n], &node);
 		if (bytes > most) {
 			most = bytes;
@@ -315,6 +347,7 @@ void rama_emu_schedule_done(struct rama_emu_schedule *s, uint32_t task, uint32_t
 	for (uint32_t i = 0; i < t->n_edges; i++)
 		if (s->g->edges[t->first_edge + i].write)
 			s->home[s->g->edges[t->first_edge + i].data] = s->node[s->used[task][0]];
+	mark_written(s, task, false);
 	free(s->used[task]);
 	s->used[task] = NULL;
 	s->running--;

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/human.h"
 #include "emulate/emulate.h"
 #include "emulate/format/lines.h"
 
@@ -23,6 +25,13 @@ static const struct side sides[2] = {
 	{ RAMA_EMU_P_write_dirs, RAMA_EMU_P_write_names, RAMA_EMU_P_write_block,
 	  RAMA_EMU_P_write_segments, RAMA_EMU_P_write_own, RAMA_EMU_P_write_procs,
 	  RAMA_EMU_P_write_ranks, RAMA_EMU_DO_WRITE },
+};
+
+/* what the requests of this run have beside the usual */
+struct extra {
+	struct rama_emu_split split; /* n 0: all are of one size */
+	double reads;		     /* part of those to written files that are reads */
+	struct rama_emu_limit limit[2];
 };
 
 /* one file and what this rank has to do with it */
@@ -96,6 +105,14 @@ static void least_busy(struct rama_emu_emulation *m, struct file *f, uint32_t n,
 	}
 }
 
+/* how many ranks further those are whose data are read */
+static uint32_t shift_of(const struct rama_emu_emulation *m, enum rama_emu_do what)
+{
+	return what == RAMA_EMU_DO_READ
+		       ? (uint32_t)(rama_emu_config_size(m->cfg, RAMA_EMU_P_shift) % m->team->size)
+		       : 0;
+}
+
 static int find_ranks(struct rama_emu_emulation *m, const struct side *s, size_t i, struct file *f,
 		      double *load, struct rama_err *e)
 {
@@ -108,8 +125,10 @@ static int find_ranks(struct rama_emu_emulation *m, const struct side *s, size_t
 	f->strict = true;
 	f->part = RAMA_EMU_NONE_YET;
 	if (rama_emu_config_flag(c, s->own)) {
-		f->ranks[f->parts++] = (uint32_t)i;
-		f->part = i == (size_t)m->team->rank ? 0 : RAMA_EMU_NONE_YET;
+		uint32_t owner = (uint32_t)((i + size - shift_of(m, s->what)) % size);
+
+		f->ranks[f->parts++] = owner;
+		f->part = owner == (uint32_t)m->team->rank ? 0 : RAMA_EMU_NONE_YET;
 	} else if ((n = rama_emu_config_item(c, s->ranks, i, &text)) > 0) {
 		rc = named_ranks(m, f, text, n, e);
 	} else if (rama_emu_config_items(c, s->ranks) > 0) {
@@ -170,8 +189,7 @@ static int make_file(struct rama_emu_emulation *m, const struct side *s, size_t 
 	int64_t segments = rama_emu_config_item_size(
 		c, s->segments, i, rama_emu_config_size(c, RAMA_EMU_P_segment_count));
 	int64_t transfer = rama_emu_config_size(c, RAMA_EMU_P_transfer_size);
-	double size =
-		(double)block * (double)segments * rama_emu_config_number(c, RAMA_EMU_P_bytes);
+	int64_t size;
 	const char *dir = dir_of(m, s, i, e), *name = name_of(m, s, i, e), *path;
 
 	*f = (struct file){ .request = transfer > 0 && transfer < block ? transfer : block };
@@ -179,13 +197,15 @@ static int make_file(struct rama_emu_emulation *m, const struct side *s, size_t 
 		f->request = 1; /* of a file of no bytes */
 	if (dir == NULL || name == NULL)
 		return RAMA_EMEMORY;
-	if (size > 9e18)
-		return rama_err_set(e, RAMA_EUSAGE, "%s: block of %lld x %lld segments", name,
-				    (long long)block, (long long)segments);
+	if (!rama_emu_config_file_size(c, block, segments, &size))
+		return rama_err_set(e, RAMA_EUSAGE,
+				    "%s: %lld segments of %lld bytes are more than a file can "
+				    "have",
+				    name, (long long)segments, (long long)block);
 	if (s->what == RAMA_EMU_DO_WRITE && rama_emu_own_where(m->opt.own, dir, e) != 0)
 		return e->code;
 	path = rama_emu_emulation_path(m, dir, name, e);
-	f->unit = path != NULL ? rama_emu_emulation_unit(m, name, path, (int64_t)size, 0, e) : NULL;
+	f->unit = path != NULL ? rama_emu_emulation_unit(m, name, path, size, 0, e) : NULL;
 	f->ranks = rama_arena_alloc(&m->arena, sizeof(*f->ranks) * ((size_t)m->team->size + 1));
 	if (f->unit == NULL || f->ranks == NULL)
 		return RAMA_EMEMORY;
@@ -212,14 +232,26 @@ static size_t files_of(const struct rama_emu_emulation *m, const struct side *s)
 
 /* ---- the script ----------------------------------------------------------------------------- */
 
-static void add_walk(struct rama_emu_emulation *m, struct rama_emu_script *s, const struct file *f,
-		     enum rama_emu_do what)
+#define CELL 16 /* largest requests that fill one; fewer where there would be too few of them */
+
+/* stretches that are dealt out to ranks and filled with requests of drawn sizes */
+static int64_t cell_of(const struct extra *x, const struct file *f)
 {
+	int64_t fit = f->unit->size / x->split.largest / f->parts / 4;
+
+	return x->split.largest * (fit < 1 ? 1 : fit < CELL ? fit : CELL);
+}
+
+static void add_walk(struct rama_emu_emulation *m, struct rama_emu_script *s, const struct file *f,
+		     enum rama_emu_do what, struct extra *x)
+{
+	struct rama_emu_limit *limit = &x->limit[what == RAMA_EMU_DO_WRITE];
 	bool whole = rama_emu_config_flag(m->cfg, RAMA_EMU_P_whole);
 	const char *order = rama_emu_config_text(m->cfg, RAMA_EMU_P_order);
 	struct rama_emu_walk w = { .size = f->unit->size,
-				   .request = f->request,
-				   .part = whole ? 0 : f->part,
+				   .request = x->split.n > 0 ? cell_of(x, f) : f->request,
+				   .split = x->split.n > 0 ? &x->split : NULL,
+				   .part = whole ? 0 : (f->part + shift_of(m, what)) % f->parts,
 				   .parts = whole ? 1 : f->parts,
 				   .seed = m->opt.seed ^ f->unit->pattern.unit,
 				   .order = strcmp(order, "random") == 0    ? RAMA_EMU_RANDOM
@@ -236,24 +268,46 @@ static void add_walk(struct rama_emu_emulation *m, struct rama_emu_script *s, co
 			     what == RAMA_EMU_DO_WRITE &&
 				     strcmp(rama_emu_config_text(m->cfg, RAMA_EMU_P_fsync),
 					    "request") == 0);
+	rama_emu_script_mix(s, what == RAMA_EMU_DO_WRITE ? x->reads : 0,
+			    limit->seconds > 0 ? limit : NULL);
 }
 
-static void add_read(struct rama_emu_emulation *m, struct rama_emu_script *s, struct file *f)
+/* A file that a time limit has cut is read as far as it goes. */
+static void shorten(struct rama_emu_emulation *m, struct file *f)
+{
+	struct stat st;
+
+	if (m->opt.engine->container || stat(f->unit->path, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size >= f->unit->size)
+		return;
+	if (f->first)
+		rama_out_fmt(&m->remarks, "%.200s: %lld of %lld bytes are there, and are read\n",
+			     f->unit->name, (long long)st.st_size, (long long)f->unit->size);
+	f->unit->size = st.st_size;
+}
+
+static void add_read(struct rama_emu_emulation *m, struct rama_emu_script *s, struct file *f,
+		     struct extra *x)
 {
 	struct rama_emu_step *wait = rama_emu_script_step(s, RAMA_EMU_DO_WAIT, f->unit);
 
 	wait->strict = f->strict;
+	if (x->limit[0].seconds > 0)
+		shorten(m, f);
 	if (!f->strict && access(f->unit->path, F_OK) != 0)
 		return; /* not there and not needed */
 	rama_emu_script_open(s, f->unit, RAMA_EMU_OPEN_READ);
-	add_walk(m, s, f, RAMA_EMU_DO_READ);
+	add_walk(m, s, f, RAMA_EMU_DO_READ, x);
 	rama_emu_script_step(s, RAMA_EMU_DO_CLOSE, f->unit);
 }
 
-static void add_write(struct rama_emu_emulation *m, struct rama_emu_script *s, struct file *f)
+static void add_write(struct rama_emu_emulation *m, struct rama_emu_script *s, struct file *f,
+		      struct extra *x)
 {
-	rama_emu_script_open(s, f->unit, RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE);
-	add_walk(m, s, f, RAMA_EMU_DO_WRITE);
+	rama_emu_script_open(s, f->unit,
+			     x->reads > 0 ? RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_READ
+					  : RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE);
+	add_walk(m, s, f, RAMA_EMU_DO_WRITE, x);
 	if (strcmp(rama_emu_config_text(m->cfg, RAMA_EMU_P_fsync), "file") == 0)
 		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, f->unit);
 	rama_emu_script_step(s, RAMA_EMU_DO_CLOSE, f->unit);
@@ -282,7 +336,7 @@ static int clear_file(struct rama_emu_emulation *m, const struct file *f, struct
 		return 0;
 	if (!m->opt.engine->container)
 		return rama_emu_own_create(m->opt.own, f->unit->path, e);
-	if (rama_emu_own_remove(m->opt.own, f->unit->path) == 0)
+	if (rama_emu_own_clear(m->opt.own, f->unit->path) == 0)
 		return 0;
 	return rama_err_set(e, RAMA_EIO, "%s: cannot be removed: %s", f->unit->path,
 			    strerror(errno));
@@ -295,10 +349,12 @@ static int clear_places(struct rama_emu_emulation *m, struct file *files, size_t
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		if (files[i].first)
+		if (files[i].first) {
+			rama_emu_own_need(m->opt.own, files[i].unit->path, files[i].unit->size);
 			rc = rama_emu_own_check(m->opt.own, files[i].unit->path, e);
+		}
 	if (rc == 0)
-		rc = rama_emu_team_barrier(m->team, e);
+		rc = rama_emu_own_room(m->opt.own, m->team, e);
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		if (files[i].first)
 			rc = make_folder(m, &files[i], e);
@@ -354,8 +410,47 @@ static int make_files(struct rama_emu_emulation *m, const struct side *side, str
 	return rc;
 }
 
+/* Files that are read while they are written are whole before: made by all ranks, outside of all
+ * measurements. */
+static int lay_out(struct rama_emu_emulation *m, struct file *files, size_t n, struct rama_err *e)
+{
+	const struct rama_emu_engine *plain =
+		m->opt.engine->container ? NULL : rama_emu_engine_find("posix");
+	struct rama_emu_script s;
+	char part[RAMA_EMU_OWN_PATH];
+	int rc;
+
+	rama_emu_script_init(&s);
+	for (size_t i = 0; i < n; i++) {
+		struct rama_emu_walk w = { .size = files[i].unit->size,
+					   .request = 1 << 20,
+					   .part = files[i].part,
+					   .parts = files[i].parts };
+
+		if (files[i].part == RAMA_EMU_NONE_YET || files[i].parts == 0)
+			continue;
+		files[i].unit->engine = plain;
+		rama_emu_script_open(&s, files[i].unit, RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE);
+		rama_emu_script_move(&s, RAMA_EMU_DO_WRITE, files[i].unit, &w, false);
+		rama_emu_script_step(&s, RAMA_EMU_DO_CLOSE, files[i].unit);
+	}
+	rc = rama_emu_team_barrier(m->team, e); /* places are cleared */
+	if (rc == 0)
+		rc = rama_emu_emulation_aside(m, &s, e);
+	rama_emu_script_fini(&s);
+	if (rc == 0)
+		rc = rama_emu_team_barrier(m->team, e);
+	for (size_t i = 0; i < n; i++) {
+		files[i].unit->engine = NULL;
+		if (rc == 0 && m->opt.cold && files[i].first &&
+		    rama_emu_unit_partial(m->opt.own, files[i].unit, part, sizeof(part)) != NULL)
+			rama_emu_drop_cache(part);
+	}
+	return rc;
+}
+
 static int add_side(struct rama_emu_emulation *m, struct rama_emu_script *s,
-		    const struct side *side, struct rama_err *e)
+		    const struct side *side, struct extra *x, struct rama_err *e)
 {
 	size_t n = files_of(m, side);
 	struct file *files = calloc(n + 1, sizeof(*files));
@@ -365,15 +460,23 @@ static int add_side(struct rama_emu_emulation *m, struct rama_emu_script *s,
 	if (files == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	rc = make_files(m, side, files, n, e);
+	if (rc == 0 && write && x->reads > 0 && !m->opt.engine->no_files)
+		rc = lay_out(m, files, n, e);
 	if (n > 0 && write) /* places are cleared */
 		rama_emu_script_step(s, RAMA_EMU_DO_BARRIER, NULL);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		if (files[i].part == RAMA_EMU_NONE_YET || files[i].parts == 0)
 			continue;
 		if (write)
-			add_write(m, s, &files[i]);
+			add_write(m, s, &files[i], x);
 		else
-			add_read(m, s, &files[i]);
+			add_read(m, s, &files[i], x);
+	}
+	if (n > 0 && x->limit[write].wear_out) { /* whoever has nothing left says so */
+		struct rama_emu_step *end = rama_emu_script_step(s, RAMA_EMU_DO_CALL, NULL);
+
+		end->call = rama_emu_limit_agree;
+		end->ctx = &x->limit[write];
 	}
 	if (n > 0 && write) /* all parts are there */
 		rama_emu_script_step(s, RAMA_EMU_DO_BARRIER, NULL);
@@ -384,9 +487,119 @@ static int add_side(struct rama_emu_emulation *m, struct rama_emu_script *s,
 	return rc;
 }
 
+/* ---- sizes, mixes and limits ---------------------------------------------------------------- */
+
+/* "4KiB/70:64KiB/30": how often each, of any sum; alone it counts 1 */
+static int read_split(const struct rama_emu_config *c, struct rama_emu_split *to,
+		      struct rama_err *e)
+{
+	size_t n = rama_emu_config_items(c, RAMA_EMU_P_size_split);
+	double sum = 0;
+
+	if (n > RAMA_EMU_SPLIT_MOST)
+		return rama_err_set(e, RAMA_EUSAGE, "size_split: more than %d sizes",
+				    RAMA_EMU_SPLIT_MOST);
+	for (size_t i = 0; i < n; i++) {
+		const char *text = "", *slash;
+		size_t len = rama_emu_config_item(c, RAMA_EMU_P_size_split, i, &text), first;
+		double often = 1;
+
+		slash = memchr(text, '/', len);
+		first = slash != NULL ? (size_t)(slash - text) : len;
+		if (!rama_emu_word_size((struct rama_config_piece){ text, first }, &to->size[i]) ||
+		    to->size[i] < 1 ||
+		    (slash != NULL &&
+		     (!rama_emu_word_number(
+			      (struct rama_config_piece){ slash + 1, len - first - 1 }, &often) ||
+		      !(often > 0))))
+			return rama_err_set(e, RAMA_EUSAGE,
+					    "size_split: \"%.*s\" is not SIZE/PART such as 4KiB/70",
+					    (int)len, text);
+		to->below[i] = sum += often;
+		to->largest = to->size[i] > to->largest ? to->size[i] : to->largest;
+	}
+	to->n = (unsigned)n;
+	for (size_t i = 0; i < n; i++)
+		to->below[i] /= sum;
+	return 0;
+}
+
+static int read_extra(struct rama_emu_emulation *m, struct extra *x, struct rama_err *e)
+{
+	const struct rama_emu_config *c = m->cfg;
+	double seconds = rama_emu_config_number(c, RAMA_EMU_P_time_limit);
+
+	*x = (struct extra){ .reads = rama_emu_config_number(c, RAMA_EMU_P_read_share) };
+	if (x->reads > 1)
+		return rama_err_set(e, RAMA_EUSAGE, "read_share: at most 1 (100%%)");
+	if (x->reads > 0 && files_of(m, &sides[1]) == 0)
+		return rama_err_set(e, RAMA_EUSAGE,
+				    "read_share: name the files with write_filenames");
+	if (rama_emu_config_items(c, RAMA_EMU_P_size_split) > 0 &&
+	    rama_emu_config_given(c, RAMA_EMU_P_transfer_size))
+		return rama_err_set(e, RAMA_EUSAGE, "size_split or transfer_size: not both");
+	if (seconds > 0 && m->opt.engine->needs_mpi && m->opt.opt.collective && m->team->size > 1)
+		return rama_err_set(
+			e, RAMA_EUSAGE,
+			"time_limit: ranks that call together cannot end by themselves; "
+			"with mpiio_type=noncollective they can");
+	for (int i = 0; i < 2; i++)
+		x->limit[i] = (struct rama_emu_limit){
+			.seconds = seconds,
+			.wear_out = seconds > 0 && rama_emu_config_flag(c, RAMA_EMU_P_wear_out),
+			.team = m->team
+		};
+	return read_split(c, &x->split, e);
+}
+
+/* what a limit did, of all ranks; on rank 0 */
+static int tell_limit(struct rama_emu_emulation *m, const struct rama_emu_limit *l,
+		      const char *what, struct rama_err *e)
+{
+	struct rama_emu_limit least = *l, most = *l, *one;
+	char *all = NULL, a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN];
+	bool cut = l->over;
+	size_t *lens = NULL;
+	int rc = rama_emu_team_gather(m->team, l, sizeof(*l), &all, &lens, e);
+
+	for (int r = 0; all != NULL && r < m->team->size; r++) {
+		one = (struct rama_emu_limit *)(void *)(all + (size_t)r * sizeof(*one));
+		least = one->done < least.done ? *one : least;
+		most = one->done > most.done ? *one : most;
+		cut |= one->over;
+	}
+	free(all);
+	free(lens);
+	if (rc != 0 || m->team->rank != 0)
+		return rc;
+	rama_out_fmt(&m->notes,
+		     "%s\"limit_%s\":{\"limit_s\":%.9g,\"cut\":%s,\"requests_least\":%llu,"
+		     "\"requests_most\":%llu}",
+		     m->notes.used > 0 ? "," : "", what, l->seconds, cut ? "true" : "false",
+		     (unsigned long long)least.done, (unsigned long long)most.done);
+	rama_out_fmt(
+		&m->remarks, "%s: %s %s; a rank made from %s to %s requests%s\n", what,
+		cut ? "ended after the time limit of" : "all was done before the time limit of",
+		rama_human_seconds(a, l->seconds), rama_human_count(b, (int64_t)least.done),
+		rama_human_count(c, (int64_t)most.done), cut && l->wear_out ? ", worn out" : "");
+	return 0;
+}
+
+static int tell_limits(struct rama_emu_emulation *m, const struct extra *x, struct rama_err *e)
+{
+	static const char *const name[2] = { "reading", "writing" };
+	int rc = 0;
+
+	for (int i = 0; rc == 0 && i < 2; i++)
+		if (x->limit[i].seconds > 0 && files_of(m, &sides[i]) > 0)
+			rc = tell_limit(m, &x->limit[i], name[i], e);
+	return rc;
+}
+
 int rama_emu_mode_app(struct rama_emu_emulation *m, struct rama_err *e)
 {
 	struct rama_emu_script s;
+	struct extra x;
 	int rc;
 
 	if (files_of(m, &sides[0]) + files_of(m, &sides[1]) == 0)
@@ -394,12 +607,16 @@ int rama_emu_mode_app(struct rama_emu_emulation *m, struct rama_err *e)
 			e, RAMA_EUSAGE,
 			"nothing to do: name files with read_filenames or write_filenames");
 	rama_emu_script_init(&s);
-	rc = add_side(m, &s, &sides[0], e);
+	rc = read_extra(m, &x, e);
+	if (rc == 0)
+		rc = add_side(m, &s, &sides[0], &x, e);
 	rama_emu_script_step(&s, RAMA_EMU_DO_BARRIER, NULL);
 	if (rc == 0)
-		rc = add_side(m, &s, &sides[1], e);
+		rc = add_side(m, &s, &sides[1], &x, e);
 	if (rc == 0)
 		rc = rama_emu_emulation_stream(m, &s, e);
+	if (rc == 0)
+		rc = tell_limits(m, &x, e);
 	if (rc != 0)
 		clear_side(m, &sides[1]);
 	rama_emu_script_fini(&s);

@@ -393,6 +393,27 @@ static int tidy(struct rama_emu_cr *c, struct rama_err *e)
 	return rc == 0 ? rama_emu_team_barrier(c->m->team, e) : rc;
 }
 
+/* All sets that are there at a time: those that stay, and the one that is being written. */
+static void need_room(struct rama_emu_cr *c)
+{
+	uint64_t keep = (uint64_t)rama_emu_config_size(c->m->cfg, RAMA_EMU_P_keep_sets);
+	double set = (double)c->shape.size * c->shape.files * c->shape.writers, sets;
+	char path[RAMA_EMU_OWN_PATH];
+
+	sets = keep > 0 ? (double)keep + 1 : (double)c->count;
+	if (c->count > 0 && (double)c->count < sets)
+		sets = (double)c->count;
+	sets = fmin(set * fmax(sets, 1), 9e18);
+	if (c->m->team->rank == 0) {
+		snprintf(path, sizeof(path), "%.4000s/ckpt", c->safe);
+		rama_emu_own_need(c->m->opt.own, path, (int64_t)sets);
+	}
+	if (c->staging && c->leader) {
+		snprintf(path, sizeof(path), "%.4000s/ckpt", c->fast);
+		rama_emu_own_need(c->m->opt.own, path, (int64_t)fmin(set, 9e18));
+	}
+}
+
 /* Once, before anything is made: whatever is where sets will be written must be ours. */
 static int enter(struct rama_emu_cr *c, uint64_t in_safe, struct rama_err *e)
 {
@@ -403,8 +424,9 @@ static int enter(struct rama_emu_cr *c, uint64_t in_safe, struct rama_err *e)
 		rc = rama_emu_sets_check(own, c->safe, in_safe, e);
 	if (rc == 0 && c->staging && c->leader)
 		rc = rama_emu_sets_check(own, c->fast, c->last, e);
+	need_room(c);
 	if (rc == 0)
-		rc = rama_emu_team_barrier(c->m->team, e);
+		rc = rama_emu_own_room(own, c->m->team, e);
 	c->entered = rc == 0;
 	return rc == 0 ? rama_emu_emulation_enter(c->m, c->m->team->rank == 0 || c->leader, e) : rc;
 }
@@ -469,7 +491,8 @@ static int rounds(struct rama_emu_cr *c, struct rama_err *e)
 {
 	int rc = 0;
 
-	while (rc == 0 && (c->count > 0 ? c->last - c->job.base < c->count : c->job.crashes == 0)) {
+	while (rc == 0 && (c->count == 0 || c->last - c->job.base < c->count) &&
+	       (c->goes_on || c->job.crashes == 0)) {
 		if (draw(c, 1) < c->chance) {
 			rc = crash(c, e);
 			if (rc == 0)
@@ -498,15 +521,16 @@ static int set_shape(struct rama_emu_cr *c, struct rama_err *e)
 	const struct rama_emu_engine *g = c->m->opt.engine;
 	int64_t writers = rama_emu_config_size(cfg, RAMA_EMU_P_ck_ranks);
 	int64_t files = rama_emu_config_size(cfg, RAMA_EMU_P_ck_files);
-	double size = (double)rama_emu_config_size(cfg, RAMA_EMU_P_block_size) *
-		      (double)rama_emu_config_size(cfg, RAMA_EMU_P_segment_count) *
-		      rama_emu_config_number(cfg, RAMA_EMU_P_bytes);
+	int64_t size;
 
 	if (writers < 1 || files < 1 || files > 1000000)
 		return rama_err_set(
 			e, RAMA_EUSAGE,
 			"num_ck_ranks, num_ck_files_per_rank: at least one rank writes one file");
-	if (size > 9e18 / (double)files)
+	if (!rama_emu_config_file_size(cfg, rama_emu_config_size(cfg, RAMA_EMU_P_block_size),
+				       rama_emu_config_size(cfg, RAMA_EMU_P_segment_count),
+				       &size) ||
+	    size > INT64_MAX / files)
 		return rama_err_set(e, RAMA_EUSAGE, "block_size x segment_count is too large");
 	if (writers > c->m->team->size) {
 		if (c->m->team->rank == 0 && rama_emu_config_given(cfg, RAMA_EMU_P_ck_ranks))
@@ -517,7 +541,7 @@ static int set_shape(struct rama_emu_cr *c, struct rama_err *e)
 	}
 	c->shape = (struct rama_emu_cr_shape){ .writers = (uint32_t)writers,
 					       .files = (uint32_t)files,
-					       .size = (int64_t)size,
+					       .size = size,
 					       .seed = c->m->opt.seed };
 	snprintf(c->shape.form, sizeof(c->shape.form), "%s", g->container ? g->name : "plain");
 	c->last_shape = c->shape;
@@ -531,18 +555,25 @@ static int set_chance(struct rama_emu_cr *c, struct rama_err *e)
 	const struct rama_emu_config *cfg = c->m->cfg;
 
 	c->interval = rama_emu_config_number(cfg, RAMA_EMU_P_ck_interval);
-	c->count = (uint64_t)rama_emu_config_size(cfg, RAMA_EMU_P_ck_iter);
+	c->goes_on = rama_emu_config_size(cfg, RAMA_EMU_P_checkpoints) > 0;
+	if (c->goes_on && rama_emu_config_size(cfg, RAMA_EMU_P_ck_iter) > 0)
+		return rama_err_set(e, RAMA_EUSAGE,
+				    "num_ck_iter ends with the first crash, checkpoints goes on "
+				    "after it: one of them");
+	c->count = (uint64_t)rama_emu_config_size(cfg, c->goes_on ? RAMA_EMU_P_checkpoints
+								  : RAMA_EMU_P_ck_iter);
 	c->mtbf = rama_emu_config_number(cfg, RAMA_EMU_P_mtbf);
 	c->chance = c->mtbf > 0 ? 1 - exp(-c->interval / c->mtbf) : rate_of(cfg);
 	if (c->chance > 1)
 		return rama_err_set(e, RAMA_EUSAGE, "ck_error_rate: more than 100 per cent");
-	if (c->chance >= 1 && c->count > 0)
+	if (c->chance >= 1 && c->goes_on)
 		return rama_err_set(
 			e, RAMA_EUSAGE,
 			"ck_error_rate: with a crash in every round no checkpoint is ever written");
 	if (c->chance <= 0 && c->count == 0)
-		return rama_err_set(e, RAMA_EUSAGE,
-				    "without crashes it never ends: say num_ck_iter");
+		return rama_err_set(
+			e, RAMA_EUSAGE,
+			"without crashes it never ends: say num_ck_iter or checkpoints");
 	return 0;
 }
 

@@ -100,7 +100,8 @@ struct rama_emu_cr {
 	bool writer, leader;		/* leader: the first rank of its node */
 	double interval, mtbf;		/* seconds as asked for */
 	double chance;			/* of a crash in one round */
-	uint64_t count;			/* checkpoints to write; 0: until the first crash */
+	uint64_t count;			/* checkpoints to write; 0: as many as there will be */
+	bool goes_on;			/* after a crash, too */
 	uint64_t last;			/* complete set; 0: none */
 	struct rama_emu_cr_shape last_shape;
 	uint64_t in_safe; /* newest one that is complete in the safe place */

@@ -81,7 +81,7 @@ static int write_small(struct rama_emu_own *own, const char *dir, const char *pa
 
 static ssize_t read_small(const char *path, char *to, size_t room)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
@@ -513,7 +513,7 @@ static int copy_file(struct rama_emu_copy *c, uint32_t writer, uint32_t file, ch
 	rama_emu_set_file(c->order.from, c->order.set, writer, file, from);
 	rama_emu_set_file(c->order.to, c->order.set, writer, file, to);
 	rama_emu_own_partial(own, to, part, sizeof(part));
-	in = open(from, O_RDONLY | O_CLOEXEC);
+	in = open(from, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	out = in < 0 ? -1 : rama_emu_own_open(own, part, O_WRONLY | O_CREAT | O_TRUNC);
 	if (in < 0 || out < 0)
 		rc = rama_err_set(&c->e, RAMA_EIO, "%s: open: %s", in < 0 ? from : part,

@@ -15,9 +15,6 @@
 /* ---- one task ------------------------------------------------------------------------------- */
 /* One task on one rank: read the input, compute, write the output. */
 
-/* a unit is read again at most so often: what was measured holds libraries and the like too */
-#define TIMES_MOST 1000
-
 static int64_t request_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 {
 	return x->request > 0 ? x->request : d->m->request;
@@ -25,7 +22,7 @@ static int64_t request_of(const struct rama_emu_dag *d, const struct rama_emu_ed
 
 /* How often a unit is moved, by what was measured: less than once, it is read in part; more,
  * over and over. What is written is complete in any case. */
-static double times_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
+static double all_times_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 {
 	const struct rama_emu_task *t = &d->graph->tasks[x->task];
 	int64_t measured = x->write ? t->written_bytes : t->read_bytes;
@@ -40,7 +37,21 @@ static double times_of(const struct rama_emu_dag *d, const struct rama_emu_edge 
 	times = listed > 0 ? (double)measured *
 				     rama_emu_config_number(d->m->cfg, RAMA_EMU_P_bytes) / listed
 			   : 1;
-	return fmin(x->write ? fmax(times, 1) : times, TIMES_MOST);
+	return x->write ? fmax(times, 1) : times;
+}
+
+static double times_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
+{
+	return fmin(all_times_of(d, x), RAMA_EMU_DAG_TIMES);
+}
+
+uint32_t rama_emu_dag_cuts(const struct rama_emu_dag *d)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->graph->n_edges; i++)
+		n += all_times_of(d, &d->graph->edges[i]) > RAMA_EMU_DAG_TIMES;
+	return n;
 }
 
 static enum rama_emu_order order_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
@@ -432,6 +443,8 @@ static int director_init(struct director *x, struct rama_emu_dag *d, struct rama
 
 	*x = (struct director){ .d = d, .began = rama_now() };
 	x->schedule = rama_emu_schedule_new(g, (uint32_t)t->size, t->node_of, d->iterations, e);
+	if (x->schedule != NULL && d->m->opt.engine->container)
+		rama_emu_schedule_alone(x->schedule);
 	x->pending = calloc(g->n_tasks, sizeof(*x->pending));
 	x->first = calloc(g->n_tasks, sizeof(*x->first));
 	x->unwritten = calloc((size_t)g->n_data + 1, sizeof(*x->unwritten));

@@ -33,6 +33,11 @@ struct rama_emu_dag_part {
 int rama_emu_workflow_read(const char *path, struct rama_emu_graph *g, struct rama_err *e);
 /* reads the workflow (rank 0 reads the file, all get its bytes), scales it, cuts cycles */
 int rama_emu_dag_load(struct rama_emu_dag *d, struct rama_emu_graph *g, struct rama_err *e);
+/* with --measured_bytes a unit is moved at most so often: what was measured holds libraries and the
+ * like, too */
+#define RAMA_EMU_DAG_TIMES 1000
+/* relations that this cuts */
+uint32_t rama_emu_dag_cuts(const struct rama_emu_dag *d);
 /* rank 0: what is worth saying besides the books */
 int rama_emu_dag_remarks(struct rama_emu_dag *d, struct rama_err *e);
 /* files and folders, input that nobody writes; all ranks together */

@@ -58,14 +58,17 @@ fail:
 static bool is_workflow(const char *path)
 {
 	char bytes[LOOK_AT];
+	const char *text = bytes;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, bytes, sizeof(bytes)) : 0;
+	ssize_t got = fd >= 0 ? read(fd, bytes, sizeof(bytes)) : 0;
+	size_t n = got > 0 ? (size_t)got : 0;
 
 	if (fd >= 0)
 		close(fd);
+	rama_emu_skip_mark(&text, &n);
 	for (unsigned i = 0; n > 0 && i < rama_emu_n_graph_formats; i++)
 		if (rama_emu_graph_formats[i].read != NULL &&
-		    rama_emu_graph_formats[i].looks_like(bytes, (size_t)n))
+		    rama_emu_graph_formats[i].looks_like(text, n))
 			return true;
 	return false;
 }
@@ -120,6 +123,39 @@ static int fetch(struct rama_emu_dag *d, const char *path, char **bytes, size_t 
 	return rc;
 }
 
+/* Units that the file gives no size have that of the command line; others may not contradict it. */
+static int set_sizes(struct rama_emu_graph *g, const struct rama_emu_config *c, const char *path,
+		     struct rama_err *e)
+{
+	bool given = rama_emu_config_given(c, RAMA_EMU_P_block_size) ||
+		     rama_emu_config_given(c, RAMA_EMU_P_segment_count);
+	int64_t size;
+
+	if (__builtin_mul_overflow(rama_emu_config_size(c, RAMA_EMU_P_block_size),
+				   rama_emu_config_size(c, RAMA_EMU_P_segment_count), &size))
+		return rama_err_set(e, RAMA_EUSAGE,
+				    "block_size x segment_count is larger than any file");
+	for (uint32_t i = 0; i < g->n_data; i++) {
+		if (g->data[i].size < 0)
+			g->data[i].size = size;
+		else if (given && g->data[i].size != size)
+			return rama_err_set(e, RAMA_EUSAGE,
+					    "%s: %.100s has %lld bytes there, but block_size x "
+					    "segment_count is %lld; --bytes scales sizes, "
+					    "--transfer_size is that of requests",
+					    path, g->data[i].id, (long long)g->data[i].size,
+					    (long long)size);
+	}
+	if (rama_emu_config_given(c, RAMA_EMU_P_filename)) {
+		if (g->n_data != 1)
+			return rama_err_set(e, RAMA_EUSAGE,
+					    "filename: %s has %u data units, one name is for one",
+					    path, g->n_data);
+		g->data[0].name = rama_emu_config_text(c, RAMA_EMU_P_filename);
+	}
+	return 0;
+}
+
 int rama_emu_dag_load(struct rama_emu_dag *d, struct rama_emu_graph *g, struct rama_err *e)
 {
 	const struct rama_emu_config *c = d->m->cfg;
@@ -142,14 +178,19 @@ int rama_emu_dag_load(struct rama_emu_dag *d, struct rama_emu_graph *g, struct r
 		rc = rama_emu_graph_cut(g, e);
 	if (rc != 0)
 		return rama_err_prefix(e, "%s", path);
-	for (uint32_t i = 0; i < g->n_data; i++)
-		if (g->data[i].size < 0 &&
-		    __builtin_mul_overflow(rama_emu_config_size(c, RAMA_EMU_P_block_size),
-					   rama_emu_config_size(c, RAMA_EMU_P_segment_count),
-					   &g->data[i].size))
+	rc = set_sizes(g, c, path, e);
+	if (rc != 0)
+		return rc;
+	for (uint32_t i = 0; i < g->n_data; i++) {
+		bool any = g->data[i].size > 0;
+
+		if (!rama_emu_config_scale(c, &g->data[i].size))
 			return rama_err_set(e, RAMA_EUSAGE,
-					    "block_size x segment_count is larger than any file");
-	rama_emu_graph_scale(g, rama_emu_config_number(c, RAMA_EMU_P_bytes), 1);
+					    "bytes: %.100s would be larger than any file",
+					    g->data[i].id);
+		if (any && g->data[i].size == 0)
+			g->data[i].size = 1;
+	}
 	if (rama_emu_config_text(c, RAMA_EMU_P_graph_svg)[0] != '\0' &&
 	    (uint64_t)g->n_tasks + g->n_data > RAMA_EMU_PICTURE)
 		return rama_err_set(
@@ -165,7 +206,7 @@ int rama_emu_dag_load(struct rama_emu_dag *d, struct rama_emu_graph *g, struct r
 int rama_emu_dag_remarks(struct rama_emu_dag *d, struct rama_err *e)
 {
 	const struct rama_emu_graph *g = d->graph;
-	uint32_t cut = 0;
+	uint32_t cut = 0, cuts = rama_emu_dag_cuts(d);
 
 	(void)e;
 	for (uint32_t i = 0; i < g->n_edges; i++)
@@ -174,6 +215,11 @@ int rama_emu_dag_remarks(struct rama_emu_dag *d, struct rama_err *e)
 		cut += g->afters[i].feedback;
 	for (size_t i = 0; i < g->n_warnings; i++)
 		rama_out_fmt(&d->m->remarks, "%s\n", g->warnings[i]);
+	if (cuts > 0)
+		rama_out_fmt(&d->m->remarks,
+			     "measured_bytes: %u of the relations would move a file more than %d "
+			     "times; so often they do\n",
+			     cuts, RAMA_EMU_DAG_TIMES);
 	if (cut > 0)
 		rama_out_fmt(&d->m->remarks,
 			     "%u relation%s fed back, from the second iteration on\n", cut,
@@ -346,20 +392,6 @@ static int number_writers(struct rama_emu_dag *d, struct rama_err *e)
 	return 0;
 }
 
-/* Such a file is opened by all that write to it together, and tasks are not together. */
-static int check_engine(const struct rama_emu_dag *d, struct rama_err *e)
-{
-	const struct rama_emu_graph *g = d->graph;
-
-	for (uint32_t i = 0; d->m->opt.engine->container && i < g->n_data; i++)
-		if (g->data[i].writers > 1)
-			return rama_err_set(
-				e, RAMA_EUSAGE,
-				"%.200s is written by %u tasks: engine %s cannot do that",
-				g->data[i].id, g->data[i].writers, d->m->opt.engine->name);
-	return 0;
-}
-
 /* ---- folders and input ---------------------------------------------------------------------- */
 
 static int make_folders(struct rama_emu_dag *d, struct rama_err *e)
@@ -387,8 +419,10 @@ static int check_unit(struct rama_emu_dag *d, uint32_t i, struct rama_err *e)
 
 	if (u == NULL)
 		return 0;
-	if (d->graph->data[i].writers > 0 || stat(u->path, &st) != 0)
+	if (d->graph->data[i].writers > 0 || stat(u->path, &st) != 0) {
+		rama_emu_own_need(d->m->opt.own, u->path, u->size);
 		return rama_emu_own_check(d->m->opt.own, u->path, e);
+	}
 	if (!S_ISREG(st.st_mode))
 		return rama_err_set(e, RAMA_EMISSING, "%s: no plain file", u->path);
 	if (d->m->opt.engine->container || st.st_size >= u->size)
@@ -403,9 +437,6 @@ static int stage_in(struct rama_emu_dag *d, uint32_t i, struct rama_err *e)
 	struct rama_emu_unit *u = d->units[i];
 	bool container = d->m->opt.engine->container;
 	struct rama_emu_walk w = { .size = u->size, .request = 1 << 20 };
-	struct rama_emu_books books = d->m->books;
-	struct rama_emu_tally tally = *u->tally;
-	bool record = d->m->opt.record;
 	struct rama_emu_script s;
 	struct stat st;
 	int rc;
@@ -413,8 +444,6 @@ static int stage_in(struct rama_emu_dag *d, uint32_t i, struct rama_err *e)
 	if (stat(u->path, &st) == 0)
 		return 0; /* the user's own */
 	d->made[i] = true;
-	d->m->books = (struct rama_emu_books){ 0 };
-	d->m->opt.record = false;
 	rama_emu_script_init(&s);
 	rama_emu_script_open(&s, u,
 			     RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
@@ -422,13 +451,9 @@ static int stage_in(struct rama_emu_dag *d, uint32_t i, struct rama_err *e)
 	rama_emu_script_step(&s, RAMA_EMU_DO_CLOSE, u);
 	rama_emu_script_step(&s, RAMA_EMU_DO_READY, u);
 	u->engine = container ? NULL : rama_emu_engine_find("posix");
-	rc = rama_emu_emulation_stream(d->m, &s, e);
+	rc = rama_emu_emulation_aside(d->m, &s, e);
 	u->engine = NULL;
 	rama_emu_script_fini(&s);
-	rama_emu_books_fini(&d->m->books);
-	d->m->books = books;
-	d->m->opt.record = record;
-	*u->tally = tally;
 	return rc;
 }
 
@@ -457,7 +482,7 @@ static int prepare_files(struct rama_emu_dag *d, struct rama_err *e)
 		rc = check_unit(d, i, e);
 	if (rc == 0)
 		/* nothing is made before all is known to be free */
-		rc = rama_emu_team_barrier(t, e);
+		rc = rama_emu_own_room(d->m->opt.own, t, e);
 	if (rc == 0)
 		rc = make_folders(d, e);
 	d->entered = rc == 0;
@@ -468,7 +493,7 @@ static int prepare_files(struct rama_emu_dag *d, struct rama_err *e)
 			continue;
 		if (g->data[i].writers == 0)
 			rc = stage_in(d, i, e);
-		else if (rama_emu_own_remove(d->m->opt.own, d->units[i]->path) != 0)
+		else if (rama_emu_own_clear(d->m->opt.own, d->units[i]->path) != 0)
 			rc = rama_err_set(e, RAMA_EIO, "%s: cannot be removed: %s",
 					  d->units[i]->path, strerror(errno));
 	}
@@ -484,9 +509,7 @@ int rama_emu_dag_prepare(struct rama_emu_dag *d, struct rama_err *e)
 	d->made = calloc((size_t)g->n_data + 1, sizeof(*d->made));
 	if (d->units == NULL || d->made == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory for %u units", g->n_data);
-	rc = check_engine(d, e);
-	if (rc == 0)
-		rc = make_units(d, e);
+	rc = make_units(d, e);
 	if (rc == 0)
 		rc = number_writers(d, e);
 	if (rc == 0 && !d->m->opt.engine->no_files)

@@ -55,9 +55,10 @@ static int read_sample(struct ahead *a, struct rama_emu_unit *u, char *buf,
 	rama_emu_walk_start(&w);
 	while (rc == 0 && rama_emu_walk_next(&w, &offset, &length)) {
 		start = rama_now();
-		rc = g->move(&h,
-			     (struct rama_emu_request){ buf, (size_t)length, offset, false, NULL },
-			     e);
+		rc = g->move(
+			&h,
+			(struct rama_emu_request){ .buf = buf, .n = (size_t)length, .off = offset },
+			e);
 		end = rama_now();
 		t->reads++;
 		t->bytes_read += (uint64_t)length;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fts.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,17 @@ static int check_all(struct rama_emu_emulation *m, int64_t n, struct rama_err *e
 	int rc = rama_emu_own_where(m->opt.own, rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir),
 				    e);
 
+	if (rc == 0 && m->team->rank == 0) {
+		double all = (double)rama_emu_config_size(m->cfg, RAMA_EMU_P_make_size) *
+			     rama_emu_config_number(m->cfg, RAMA_EMU_P_bytes) * (double)n;
+		char path[RAMA_EMU_OWN_PATH];
+
+		snprintf(path, sizeof(path), "%.4000s/data",
+			 rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir));
+		rama_emu_own_need(m->opt.own, path, (int64_t)fmin(all, 9e18));
+	}
+	if (rc == 0)
+		rc = rama_emu_own_room(m->opt.own, m->team, e);
 	for (int64_t i = m->team->rank; rc == 0 && i < n; i += m->team->size) {
 		struct rama_emu_sample s = { .name = name };
 		struct rama_emu_unit *u;
@@ -42,7 +54,6 @@ static int check_all(struct rama_emu_emulation *m, int64_t n, struct rama_err *e
 
 static int make_one(struct rama_emu_emulation *m, int64_t i, struct rama_err *e)
 {
-	double bytes = rama_emu_config_number(m->cfg, RAMA_EMU_P_bytes);
 	struct rama_emu_sample s = { .size = rama_emu_config_size(m->cfg, RAMA_EMU_P_make_size) };
 	struct rama_emu_walk w = { .request = 1 << 20 };
 	struct rama_arena arena = { 0 };
@@ -53,7 +64,8 @@ static int make_one(struct rama_emu_emulation *m, int64_t i, struct rama_err *e)
 
 	name_of(m, i, name);
 	s.name = name;
-	s.size = bytes == 1 ? s.size : (int64_t)((double)s.size * bytes);
+	if (!rama_emu_config_scale(m->cfg, &s.size))
+		return rama_err_set(e, RAMA_EUSAGE, "make_size: larger than any file");
 	w.size = s.size;
 	rama_emu_script_init(&script);
 	u = rama_emu_dataset_unit(m, &arena, &s, e);
@@ -144,7 +156,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
 }
 
-/* Regular files; what is hidden and half-written files are no samples. Links are not followed. */
+/* Files, also by links; what is hidden and half-written files are no samples. */
 static bool is_sample(const FTSENT *f)
 {
 	size_t n = f->fts_namelen;
@@ -175,7 +187,7 @@ static int look_at(FTS *tree, FTSENT *at, size_t skip, struct finds *f, struct r
 static int look(const char *top, struct finds *f, struct rama_err *e)
 {
 	char *paths[] = { (char *)top, NULL };
-	FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+	FTS *tree = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, NULL);
 	size_t skip = strlen(top);
 	FTSENT *at;
 	int rc = 0;

@@ -250,14 +250,14 @@ static void write_down(struct rama_emu_emulation *m, const struct pair *p,
 static struct rama_emu_unit *unit_of(struct rama_emu_emulation *m, const struct pair *p,
 				     struct rama_err *e)
 {
-	double size = (double)rama_emu_config_size(m->cfg, RAMA_EMU_P_block_size) *
-		      (double)rama_emu_config_size(m->cfg, RAMA_EMU_P_segment_count) *
-		      rama_emu_config_number(m->cfg, RAMA_EMU_P_bytes);
+	int64_t size;
 	char name[32], who[32] = "a run with producer_only";
 	const char *path, *kept, *producer;
 	struct rama_emu_unit *u;
 
-	if (size > 9e18) {
+	if (!rama_emu_config_file_size(m->cfg, rama_emu_config_size(m->cfg, RAMA_EMU_P_block_size),
+				       rama_emu_config_size(m->cfg, RAMA_EMU_P_segment_count),
+				       &size)) {
 		rama_err_set(e, RAMA_EUSAGE, "block_size x segment_count is too large");
 		return NULL;
 	}
@@ -272,7 +272,7 @@ static struct rama_emu_unit *unit_of(struct rama_emu_emulation *m, const struct 
 		rama_err_set(e, RAMA_EMEMORY, "no memory");
 		return NULL;
 	}
-	u = rama_emu_emulation_unit(m, kept, path, (int64_t)size, 0, e);
+	u = rama_emu_emulation_unit(m, kept, path, size, 0, e);
 	if (u != NULL)
 		u->producer = producer;
 	return u;
@@ -287,10 +287,12 @@ static int clear(struct rama_emu_emulation *m, const struct pair *p, const struc
 	bool makes = u != NULL && p->role != CONSUMER && !m->opt.engine->no_files;
 	int rc = rama_emu_own_where(m->opt.own, dir, e);
 
-	if (rc == 0 && makes)
+	if (rc == 0 && makes) {
+		rama_emu_own_need(m->opt.own, u->path, u->size);
 		rc = rama_emu_own_check(m->opt.own, u->path, e);
+	}
 	if (rc == 0)
-		rc = rama_emu_team_barrier(m->team, e);
+		rc = rama_emu_own_room(m->opt.own, m->team, e);
 	/* for consumers of another run too: only a directory that is there can be watched */
 	if (rc == 0 && m->team->rank == 0)
 		rc = rama_emu_own_folders(m->opt.own, dir, e);
@@ -299,7 +301,7 @@ static int clear(struct rama_emu_emulation *m, const struct pair *p, const struc
 	if (rc == 0 && !rama_emu_config_flag(m->cfg, RAMA_EMU_P_consumer_only) &&
 	    !m->opt.engine->no_files)
 		rc = rama_emu_emulation_enter(m, m->team->rank == 0, e);
-	if (rc == 0 && makes && rama_emu_own_remove(m->opt.own, u->path) != 0)
+	if (rc == 0 && makes && rama_emu_own_clear(m->opt.own, u->path) != 0)
 		rc = rama_err_set(e, RAMA_EIO, "%s: a file of an earlier run cannot be removed: %s",
 				  u->path, strerror(errno));
 	return rc == 0 ? rama_emu_team_barrier(m->team, e) : rc;

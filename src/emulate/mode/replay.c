@@ -41,8 +41,8 @@ static bool follows(const struct rama_emu_replay_op *a, const struct rama_emu_re
 		    int64_t most)
 {
 	return a->rank == b->rank && a->hand == b->hand && a->file == b->file &&
-	       a->write == b->write && a->offset + a->length == b->offset &&
-	       b->length <= most - a->length;
+	       a->write == b->write && a->together == b->together && a->upper == b->upper &&
+	       a->offset + a->length == b->offset && b->length <= most - a->length;
 }
 
 /* A write is done when the first was, a read when the last was: what is to be read may have been
@@ -98,22 +98,26 @@ static int split_all(struct rama_emu_replay *r, int64_t most, struct rama_err *e
 }
 
 /* All offsets multiplied; a request keeps at least a byte. */
-static void scale_all(struct rama_emu_replay *r, double ratio)
+static int scale_all(struct rama_emu_replay *r, struct rama_err *e)
 {
 	for (uint32_t i = 0; i < r->n_files; i++)
 		r->files[i].size = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		struct rama_emu_replay_op *op = &r->ops[i];
-		double from = (double)op->offset * ratio,
-		       to = (double)(op->offset + op->length) * ratio;
+		int64_t to = op->offset + op->length;
 
-		if (to > 9e18)
+		if (!rama_emu_config_scale(r->m->cfg, &op->offset) ||
+		    !rama_emu_config_scale(r->m->cfg, &to) || to == INT64_MAX)
+			return rama_err_set(e, RAMA_EUSAGE,
+					    "bytes: %s would be larger than any file",
+					    r->files[op->file].name);
+		if (op->length == 0)
 			continue;
-		op->offset = (int64_t)from;
-		op->length = (int64_t)to > op->offset ? (int64_t)to - op->offset : 1;
+		op->length = to > op->offset ? to - op->offset : 1;
 		if (op->offset + op->length > r->files[op->file].size)
 			r->files[op->file].size = op->offset + op->length;
 	}
+	return 0;
 }
 
 /* ---- where they go -------------------------------------------------------------------------- */
@@ -147,6 +151,7 @@ static int part_files(struct rama_emu_replay *r, struct rama_err *e)
 
 		if (op->file >= n_files || owner[op->file] != -1)
 			continue;
+		op->together = false;
 		snprintf(name, sizeof(name), "%.4096s.%d", r->files[op->file].name, op->rank);
 		size = r->files[op->file].size;
 		file = rama_emu_replay_file(r, id, name, e);
@@ -159,6 +164,63 @@ static int part_files(struct rama_emu_replay *r, struct rama_err *e)
 	return rc;
 }
 
+/* ---- collective or not ---------------------------------------------------------------------- */
+
+/* What a job did by MPI-IO is done so again where there is MPI-IO and no other engine is asked
+ * for; with --mpiio_type collective all else is, too. */
+static int choose_engine(struct rama_emu_replay *r, struct rama_err *e)
+{
+	const struct rama_emu_config *c = r->m->cfg;
+	const struct rama_emu_engine *mpiio = rama_emu_engine_find("mpiio");
+	bool given = rama_emu_config_given(c, RAMA_EMU_P_engine) ||
+		     rama_emu_config_given(c, RAMA_EMU_P_io_api);
+
+	r->upper = given && r->m->opt.engine != mpiio ? NULL : mpiio;
+	if (!rama_emu_config_given(c, RAMA_EMU_P_mpiio_type))
+		return 0;
+	if (r->upper == NULL)
+		return rama_err_set(e, RAMA_EUSAGE, "mpiio_type: %s",
+				    mpiio == NULL ? "needs MPI: start with mpirun"
+						  : "needs the engine mpiio");
+	if (r->m->opt.opt.collective)
+		r->m->opt.engine = r->upper;
+	return 0;
+}
+
+/* files that several ranks of the run use are used by them together */
+static int all_together(struct rama_emu_replay *r, struct rama_err *e)
+{
+	uint32_t *user = calloc((size_t)r->n_files + 1, sizeof(*user)); /* rank + 1 */
+	bool *several = calloc((size_t)r->n_files + 1, sizeof(*several));
+
+	for (size_t i = 0; user != NULL && several != NULL && i < r->n; i++) {
+		uint32_t rank = rama_emu_replay_rank(r, r->ops[i].rank) + 1;
+
+		several[r->ops[i].file] |=
+			user[r->ops[i].file] != 0 && user[r->ops[i].file] != rank;
+		user[r->ops[i].file] = rank;
+	}
+	for (size_t i = 0; user != NULL && several != NULL && i < r->n; i++)
+		r->ops[i].together = several[r->ops[i].file];
+	if (user == NULL || several == NULL)
+		rama_err_set(e, RAMA_EMEMORY, "no memory");
+	free(user);
+	free(several);
+	return e->code;
+}
+
+static void none_together(struct rama_emu_replay *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		r->ops[i].together = false;
+		if (r->ops[i].length > 0)
+			r->ops[n++] = r->ops[i];
+	}
+	r->n = n;
+}
+
 static int replay_change(struct rama_emu_replay *r, struct rama_err *e)
 {
 	const struct rama_emu_config *c = r->m->cfg;
@@ -168,8 +230,8 @@ static int replay_change(struct rama_emu_replay *r, struct rama_err *e)
 	int rc = 0;
 
 	if (ratio != 1)
-		scale_all(r, ratio);
-	if (transfer > 0) {
+		rc = scale_all(r, e);
+	if (rc == 0 && transfer > 0) {
 		join_all(r, transfer);
 		rc = split_all(r, transfer, e);
 	}
@@ -178,6 +240,12 @@ static int replay_change(struct rama_emu_replay *r, struct rama_err *e)
 	if (rc == 0 && (rama_emu_config_flag(c, RAMA_EMU_P_write_own) ||
 			rama_emu_config_flag(c, RAMA_EMU_P_read_own)))
 		rc = part_files(r, e);
+	if (rc == 0 && rama_emu_config_given(c, RAMA_EMU_P_mpiio_type)) {
+		if (r->m->opt.opt.collective)
+			rc = all_together(r, e);
+		else
+			none_together(r);
+	}
 	if (rc == 0)
 		rama_emu_replay_sort(r);
 	return rc;
@@ -189,6 +257,12 @@ static int replay_change(struct rama_emu_replay *r, struct rama_err *e)
 
 static int make_units(struct rama_emu_replay *r, const char *scratch, struct rama_err *e)
 {
+	for (size_t i = 0; i < r->n; i++) {
+		struct rama_emu_replay_file *f = &r->files[r->ops[i].file];
+
+		if (r->ops[i].write && f->written < f->size)
+			f->written += r->ops[i].length;
+	}
 	for (uint32_t i = 0; i < r->n_files; i++) {
 		struct rama_emu_replay_file *f = &r->files[i];
 		const char *base = strrchr(f->name, '/');
@@ -205,6 +279,7 @@ static int make_units(struct rama_emu_replay *r, const char *scratch, struct ram
 		if (f->unit == NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "no memory");
 		f->unit->in_place = true;
+		f->unit->engine = f->upper != 0 ? r->upper : NULL;
 		f->unit->opt.depth = 1;
 		f->unit->opt.collective = false; /* ranks do not come together in a replay */
 	}
@@ -222,6 +297,10 @@ static int make_file(struct rama_emu_replay *r, struct rama_emu_replay_file *f, 
 	r->m->books = (struct rama_emu_books){ 0 };
 	u.engine = rama_emu_engine_find(r->m->opt.engine->no_files ? "null" : "posix");
 	rc = r->entered ? rama_emu_own_create(r->m->opt.own, u.path, e) : 0;
+	if (rc == 0 && f->needed.n == 0 && r->entered) {
+		r->m->books = books;
+		return 0;
+	}
 	rama_emu_script_init(&s);
 	rama_emu_script_open(&s, &u,
 			     RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
@@ -243,6 +322,21 @@ static int make_file(struct rama_emu_replay *r, struct rama_emu_replay_file *f, 
 	return rc;
 }
 
+/* Holes take no room: a file needs at most what is written to it. */
+static void need_room(struct rama_emu_replay *r)
+{
+	struct rama_emu_team *t = r->m->team;
+
+	for (uint32_t i = (uint32_t)t->rank; i < r->n_files; i += (uint32_t)t->size) {
+		const struct rama_emu_replay_file *f = &r->files[i];
+		int64_t bytes = f->written;
+
+		for (uint32_t k = 0; k < f->needed.n && bytes < f->size; k++)
+			bytes += f->needed.range[k].to - f->needed.range[k].from;
+		rama_emu_own_need(r->m->opt.own, f->unit->path, bytes < f->size ? bytes : f->size);
+	}
+}
+
 /* Nothing but what an earlier replay left may be where files will be. */
 static int take_scratch(struct rama_emu_replay *r, const char *scratch, struct rama_err *e)
 {
@@ -259,8 +353,9 @@ static int take_scratch(struct rama_emu_replay *r, const char *scratch, struct r
 		e);
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < r->n_files; i += (uint32_t)t->size)
 		rc = rama_emu_own_check(own, r->files[i].unit->path, e);
+	need_room(r);
 	if (rc == 0)
-		rc = rama_emu_team_barrier(t, e);
+		rc = rama_emu_own_room(own, t, e);
 	if (rc == 0 && t->rank == 0) {
 		struct stat st;
 
@@ -283,7 +378,8 @@ static int prepare(struct rama_emu_replay *r, const char *scratch, struct rama_e
 	if (rc == 0 && !r->m->opt.engine->no_files)
 		rc = take_scratch(r, scratch, e);
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < r->n_files; i += (uint32_t)t->size)
-		rc = make_file(r, &r->files[i], e);
+		if (!r->files[i].folder)
+			rc = make_file(r, &r->files[i], e);
 	return rc;
 }
 
@@ -298,35 +394,26 @@ static void note_plan(struct rama_out *out, const struct rama_emu_tally *t)
 		     (unsigned long long)t->bytes_read, (unsigned long long)t->bytes_written);
 }
 
-static int note(struct rama_emu_replay *r, struct rama_err *e)
+static bool is_complete(const struct rama_emu_replay *r)
+{
+	bool all = r->lost == 0 && r->partial == 0 && !r->shape;
+
+	for (unsigned i = 0; i < RAMA_EMU_REPLAY_ROWS; i++)
+		all &= r->left[i] == 0;
+	return all;
+}
+
+static void add_remarks(const struct rama_emu_replay *r, size_t together)
 {
 	struct rama_emu_emulation *m = r->m;
-	struct rama_emu_tally all = { 0 }, *rank = calloc((size_t)m->team->size, sizeof(*rank));
 
-	if (rank == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	for (size_t i = 0; i < r->n; i++) {
-		rama_emu_replay_plan(&all, &r->ops[i]);
-		rama_emu_replay_plan(&rank[rama_emu_replay_rank(r, r->ops[i].rank)], &r->ops[i]);
-	}
-	rama_out_fmt(&m->notes,
-		     "\"log_processes\":%lld,\"log_span_s\":%.9g,\"files\":%u,\"from_counters\":%s,"
-		     "\"lost\":%llu,\"at_once\":%u,",
-		     (long long)r->nprocs, r->span, r->n_files, r->shape ? "true" : "false",
-		     (unsigned long long)r->lost, r->hands);
-	note_plan(&m->notes, &all);
-	rama_out_text(&m->notes, ",\"planned\":[");
-	for (int i = 0; i < m->team->size; i++) {
-		rama_out_text(&m->notes, i == 0 ? "{" : ",{");
-		note_plan(&m->notes, &rank[i]);
-		rama_out_char(&m->notes, '}');
-	}
-	rama_out_char(&m->notes, ']');
-	free(rank);
-	rama_out_fmt(&m->remarks,
-		     "%zu operations of %lld processes, which took %.4g s when they were recorded; "
-		     "all were done\n",
-		     r->n, (long long)r->nprocs, r->span);
+	if (together > 0)
+		rama_out_fmt(
+			&m->remarks, "%zu of them are collective calls of MPI-IO%s\n", together,
+			rama_emu_config_given(m->cfg, RAMA_EMU_P_mpiio_type) ? "" : ", as then");
+	if (r->partial != 0)
+		rama_out_text(&m->remarks, "the log does not hold all files of the job: memory for "
+					   "them was full\n");
 	if (r->hands > 1)
 		rama_out_fmt(&m->remarks, "up to %u operations of a process at a time, as then\n",
 			     r->hands);
@@ -338,6 +425,53 @@ static int note(struct rama_emu_replay *r, struct rama_err *e)
 			&m->remarks,
 			"%llu operations are not in the trace, because memory for it was full\n",
 			(unsigned long long)r->lost);
+}
+
+static int note(struct rama_emu_replay *r, struct rama_err *e)
+{
+	struct rama_emu_emulation *m = r->m;
+	struct rama_emu_tally all = { 0 }, *rank = calloc((size_t)m->team->size, sizeof(*rank));
+	struct rama_out left;
+	size_t together = 0;
+
+	rama_out_init(&left, NULL, NULL);
+	if (rank == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "no memory");
+	for (size_t i = 0; i < r->n; i++) {
+		together += r->ops[i].together;
+		rama_emu_replay_plan(&all, &r->ops[i]);
+		rama_emu_replay_plan(&rank[rama_emu_replay_rank(r, r->ops[i].rank)], &r->ops[i]);
+	}
+	rama_out_fmt(&m->notes,
+		     "\"log_processes\":%lld,\"log_span_s\":%.9g,\"files\":%u,\"from_counters\":%s,"
+		     "\"lost\":%llu,\"at_once\":%u,\"collective\":%zu,",
+		     (long long)r->nprocs, r->span, r->n_files, r->shape ? "true" : "false",
+		     (unsigned long long)r->lost, r->hands, together);
+	note_plan(&m->notes, &all);
+	rama_out_text(&m->notes, ",\"planned\":[");
+	for (int i = 0; i < m->team->size; i++) {
+		rama_out_text(&m->notes, i == 0 ? "{" : ",{");
+		note_plan(&m->notes, &rank[i]);
+		rama_out_char(&m->notes, '}');
+	}
+	rama_out_char(&m->notes, ']');
+	free(rank);
+	rama_out_fmt(
+		&m->remarks,
+		"%zu operations and %zu other calls of %lld processes, which took %.4g s when they "
+		"were recorded%s\n",
+		r->n, r->n_calls, (long long)r->nprocs, r->span,
+		is_complete(r) ? "; all were done" : "");
+	rama_out_text(&m->notes, ",\"left_out\":{");
+	rama_emu_replay_left_put(r, &m->notes, true);
+	rama_out_char(&m->notes, '}');
+	if (rama_emu_replay_left_put(r, &left, false)) {
+		rama_out_text(&m->remarks, "left out: ");
+		rama_out_bytes(&m->remarks, left.buf, left.used);
+		rama_out_char(&m->remarks, '\n');
+	}
+	rama_out_fini(&left);
+	add_remarks(r, together);
 	return 0;
 }
 
@@ -348,10 +482,12 @@ static int clean(struct rama_emu_replay *r, bool failed, struct rama_err *e)
 	int rc = failed ? 0 : rama_emu_team_barrier(t, e);
 
 	for (uint32_t i = (uint32_t)t->rank; r->entered && i < r->n_files; i += (uint32_t)t->size)
-		if (rama_emu_config_flag(r->m->cfg, RAMA_EMU_P_keep))
+		if (rama_emu_config_flag(r->m->cfg, RAMA_EMU_P_keep)) {
 			rama_emu_own_complete(r->m->opt.own, r->files[i].unit->path);
-		else
+		} else {
 			rama_emu_own_remove(r->m->opt.own, r->files[i].unit->path);
+			rama_emu_replay_deeds_undo(r, &r->files[i]);
+		}
 	return rc;
 }
 
@@ -371,17 +507,28 @@ int rama_emu_mode_replay(struct rama_emu_emulation *m, struct rama_err *e)
 	else
 		snprintf(scratch, sizeof(scratch), "%.4000s/iorama-replay",
 			 rama_emu_config_text(c, RAMA_EMU_P_input_dir));
-	rc = rama_emu_replay_load(&r, c->args, c->n_args, e);
-	if (rc == 0 && r.n == 0)
+	rc = choose_engine(&r, e);
+	if (rc == 0)
+		rc = rama_emu_replay_load(&r, c->args, c->n_args, e);
+	if (rc == 0 && r.n == 0 && r.n_calls == 0)
 		rc = rama_err_set(e, RAMA_EMISSING, "%s: no reads or writes in it", c->args[0]);
 	if (rc == 0)
 		rc = rama_emu_replay_find_hands(&r, e);
 	if (rc == 0)
+		rc = rama_emu_replay_calls_settle(&r, e);
+	if (rc == 0)
 		rc = replay_change(&r, e);
+	if (rc == 0)
+		rc = rama_emu_replay_match(&r, e);
+	m->plan = rc == 0 ? rama_emu_replay_print(&r) : 0;
+	if (m->only_plan)
+		goto out;
 	if (rc == 0)
 		rc = rama_emu_replay_number(&r, e);
 	if (rc == 0)
 		rc = rama_emu_replay_find_order(&order, &r, e);
+	if (rc == 0)
+		rama_emu_replay_groups_make(&r);
 	if (rc == 0)
 		rc = prepare(&r, scratch, e);
 	if (rc == 0)
@@ -392,6 +539,7 @@ int rama_emu_mode_replay(struct rama_emu_emulation *m, struct rama_err *e)
 		clean(&r, true, NULL);
 	else
 		rc = clean(&r, false, e);
+out:
 	rama_emu_replay_order_fini(&order);
 	rama_emu_replay_fini(&r);
 	return rc;

@@ -12,6 +12,7 @@ static void put_tally(struct rama_json *j, const struct rama_emu_tally *t)
 	rama_json_key_i64(j, "writes", (int64_t)t->writes);
 	rama_json_key_i64(j, "opens", (int64_t)t->opens);
 	rama_json_key_i64(j, "syncs", (int64_t)t->syncs);
+	rama_json_key_i64(j, "metas", (int64_t)t->metas);
 	rama_json_key_i64(j, "bytes_read", (int64_t)t->bytes_read);
 	rama_json_key_i64(j, "bytes_written", (int64_t)t->bytes_written);
 	rama_json_key_f64(j, "read_s", t->read_time);
@@ -57,6 +58,21 @@ static void put_flaws(struct rama_json *j, const struct rama_emu_result *r)
 	rama_json_close(j, '}');
 }
 
+static void put_places(struct rama_json *j, const struct rama_emu_emulation *m)
+{
+	const char *dir;
+	bool made;
+
+	rama_json_key_open(j, "directories", '[');
+	for (size_t i = 0; (dir = rama_emu_own_place_name(m->opt.own, i, &made)) != NULL; i++) {
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "path", dir);
+		rama_json_key_bool(j, "made", made);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
 static void put_ranks(struct rama_json *j, const struct rama_emu_result *r,
 		      const struct rama_emu_team *team)
 {
@@ -95,6 +111,9 @@ static void put_side(struct rama_json *j, const struct rama_emu_result *r, bool 
 	rama_json_key_f64(j, "bandwidth", s.absolute > 0 ? (double)s.bytes / s.absolute : 0);
 	rama_json_key_f64(j, "rate", r->seconds > 0 ? (double)s.bytes / r->seconds : 0);
 	rama_json_key_f64(j, "latency_s", s.requests > 0 ? s.busy / (double)s.requests : 0);
+	rama_json_key_f64(j, "p50_s", s.p50);
+	rama_json_key_f64(j, "p95_s", s.p95);
+	rama_json_key_f64(j, "p99_s", s.p99);
 	rama_json_key_f64(j, "longest_s", s.longest);
 	rama_json_close(j, '}');
 }
@@ -198,9 +217,12 @@ void rama_emu_result_json(const struct rama_emu_result *r, const struct rama_emu
 	rama_json_key_f64(&j, "seconds", r->seconds);
 	put_side(&j, r, false);
 	put_side(&j, r, true);
+	if (m->samples != NULL)
+		rama_emu_repeats_json(m->samples, &j);
 	rama_json_key_open(&j, "total", '{');
 	put_tally(&j, &r->total);
 	rama_json_close(&j, '}');
+	put_places(&j, m);
 	rama_json_key_bool(&j, "verified", m->opt.verify);
 	put_flaws(&j, r);
 	/* the mode's own members are JSON already */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "emulate/own/place.h"
@@ -61,6 +62,13 @@ static enum rama_emu_own_state state_of(struct rama_emu_own *own, struct rama_em
 	return s;
 }
 
+/* may it be replaced: by what is written now, never for nothing */
+static bool is_free(struct rama_emu_own *own, struct rama_emu_own_way *w,
+		    struct rama_emu_own_id *id)
+{
+	return state_of(own, w, id) != RAMA_EMU_OWN_OTHER || (own->overwrite && is_plain(id));
+}
+
 static int in_the_way(const char *path, const struct rama_emu_own_id *id, struct rama_err *e)
 {
 	const char *what = S_ISLNK(id->mode)   ? "a symbolic link"
@@ -90,7 +98,7 @@ int rama_emu_own_check(struct rama_emu_own *own, const char *path, struct rama_e
 
 	if (rama_emu_own_go(own, path, &w) != 0)
 		return errno == ENOENT ? 0 : no_way(path, e);
-	if (state_of(own, &w, &id) == RAMA_EMU_OWN_OTHER)
+	if (!is_free(own, &w, &id))
 		rc = in_the_way(path, &id, e);
 	rama_emu_own_back(&w);
 	return rc;
@@ -110,6 +118,15 @@ static bool is_named(const struct rama_emu_own *own, const char *path)
 	return false;
 }
 
+/* More than one missing folder is more likely a mistyped name than a wish. */
+static bool is_place(const struct rama_emu_own *own, const char *path)
+{
+	for (size_t i = 0; i < own->n; i++)
+		if (strcmp(own->places[i].dir, path) == 0)
+			return true;
+	return false;
+}
+
 int rama_emu_own_folder(struct rama_emu_own *own, const char *path, struct rama_err *e)
 {
 	struct rama_emu_own_way w = { .fd = -1 };
@@ -117,7 +134,13 @@ int rama_emu_own_folder(struct rama_emu_own *own, const char *path, struct rama_
 	int rc;
 
 	if (is_named(own, path) || rama_emu_own_find(own, path, &name) == NULL) {
-		rc = mkdir(path, 0777); /* the place itself, or above it */
+		/* the place itself, or above it */
+		if (!is_place(own, path) && access(path, F_OK) != 0 && errno == ENOENT)
+			return rama_err_set(e, RAMA_EIO,
+					    "%.300s: no such directory; only the last folder of "
+					    "a path that is given is made",
+					    path);
+		rc = mkdir(path, 0777);
 		if (rc == 0 || errno == EEXIST || errno == EISDIR || errno == EROFS)
 			return rc == 0;
 		return rama_err_set(e, RAMA_EIO, "%.300s: %s", path, strerror(errno));
@@ -287,21 +310,33 @@ int rama_emu_own_adopt(struct rama_emu_own *own, const char *path)
 	return rc;
 }
 
+/* Like statx in own.c: it is no open of the job, so nobody who observes shall see one. Where files
+ * are made by opening them alone, one is seen. */
+static int make_empty(const struct rama_emu_own_way *w)
+{
+	int fd;
+
+	if (syscall(SYS_mknodat, w->fd, w->last, S_IFREG | 0666, 0) == 0)
+		return 0;
+	if (errno == EEXIST)
+		return -1;
+	fd = openat(w->fd, w->last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	return fd >= 0 ? close(fd) : -1;
+}
+
 int rama_emu_own_create(struct rama_emu_own *own, const char *path, struct rama_err *e)
 {
 	struct rama_emu_own_way w;
 	struct rama_emu_own_id id;
-	int fd, rc = 0;
+	int rc = 0;
 
-	if (rama_emu_own_remove(own, path) != 0 && errno == EPERM)
+	if (rama_emu_own_clear(own, path) != 0 && errno == EPERM)
 		return rama_emu_own_check(own, path, e);
 	if (rama_emu_own_go(own, path, &w) != 0)
 		return no_way(path, e);
-	fd = openat(w.fd, w.last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (fd < 0 || rama_emu_own_identify(fd, "", &id) != 0 || add_file(own, &w, &id, false) != 0)
+	if (make_empty(&w) != 0 || rama_emu_own_identify(w.fd, w.last, &id) != 0 ||
+	    add_file(own, &w, &id, false) != 0)
 		rc = rama_err_set(e, RAMA_EIO, "%.300s: cannot be made: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
 	rama_emu_own_back(&w);
 	return rc;
 }
@@ -340,7 +375,7 @@ int rama_emu_own_publish(struct rama_emu_own *own, const char *part, const char 
 		return no_way(path, e);
 	last = last != NULL ? last + 1 : part;
 	/* whose the name is now must be known before the new line says whose it will be */
-	if (state_of(own, &w, &there) == RAMA_EMU_OWN_OTHER)
+	if (!is_free(own, &w, &there))
 		rc = in_the_way(path, &there, e);
 	else if (rama_emu_own_identify(w.fd, last, &id) != 0 || !S_ISREG(id.mode) ||
 		 add_file(own, &w, &id, true) != 0 || take_name(last, &w, &there) != 0)
@@ -362,23 +397,56 @@ void rama_emu_own_complete(struct rama_emu_own *own, const char *path)
 	rama_emu_own_back(&w);
 }
 
-int rama_emu_own_remove(struct rama_emu_own *own, const char *path)
+static int remove_if(struct rama_emu_own *own, const char *path, bool replaced)
 {
 	struct rama_emu_own_way w;
 	struct rama_emu_own_id id = { 0 };
-	enum rama_emu_own_state s;
+	bool ours;
 	int rc = 0;
 
 	if (rama_emu_own_go(own, path, &w) != 0)
 		return errno == ENOENT ? 0 : -1;
-	s = state_of(own, &w, &id);
-	if (s == RAMA_EMU_OWN_OURS)
+	ours = replaced ? is_free(own, &w, &id) : state_of(own, &w, &id) != RAMA_EMU_OWN_OTHER;
+	if (ours && id.mode != 0)
 		rc = unlinkat(w.fd, w.last, 0);
 	rama_emu_own_back(&w);
-	if (s == RAMA_EMU_OWN_OTHER) {
+	if (!ours) {
 		errno = EPERM;
 		rc = -1;
 	}
+	return rc;
+}
+
+int rama_emu_own_remove(struct rama_emu_own *own, const char *path)
+{
+	return remove_if(own, path, false);
+}
+
+int rama_emu_own_clear(struct rama_emu_own *own, const char *path)
+{
+	return remove_if(own, path, true);
+}
+
+int rama_emu_own_rename(struct rama_emu_own *own, const char *path, const char *to)
+{
+	struct rama_emu_own_way w, new;
+	struct rama_emu_own_id id;
+	int rc = -1, number = EPERM;
+
+	if (rama_emu_own_go(own, path, &w) != 0)
+		return -1;
+	if (rama_emu_own_go(own, to, &new) != 0) {
+		rama_emu_own_back(&w);
+		return -1;
+	}
+	/* the new name is in the list before it is anywhere else */
+	if (state_of(own, &w, &id) == RAMA_EMU_OWN_OURS && add_file(own, &new, &id, false) == 0) {
+		rc = renameat2(w.fd, w.last, new.fd, new.last, RENAME_NOREPLACE);
+		number = errno;
+	}
+	rama_emu_own_back(&new);
+	rama_emu_own_back(&w);
+	errno = number;
 	return rc;
 }
 

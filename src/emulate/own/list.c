@@ -102,13 +102,11 @@ int rama_emu_own_line_put(const struct rama_emu_own_line *l, char *to, size_t ro
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
-#define BLOCK 4096
-#define FIRST (1 << 20) /* bytes that are looked at one and all */
-#define SAMPLES 256	/* blocks behind them */
-#define ENOUGH 2	/* cells that leave no doubt */
+#define BLOCK 65536
+#define ENOUGH 2 /* cells that leave no doubt */
 
 struct look {
-	uint64_t who; /* of whole cells; 0: none was found */
+	uint64_t who, version; /* of whole cells; who 0: none was found */
 	unsigned cells;
 	bool data; /* anything but zeros */
 };
@@ -127,8 +125,10 @@ static bool find_cells(struct look *l, const char *buf, size_t n, int64_t offset
 		memcpy(cell, buf + i, sizeof(cell));
 		if (place == 0 || cell[2] != place || cell[0] == 0)
 			continue;
-		if (l->cells == 0)
+		if (l->cells == 0) {
 			l->who = cell[0];
+			l->version = cell[1];
+		}
 		l->cells += cell[0] == l->who;
 	}
 	return true;
@@ -141,26 +141,25 @@ static bool only_cells(struct look *l, const char *buf, size_t n, int64_t offset
 	unsigned char want[RAMA_EMU_CELL] = { 0 };
 
 	memcpy(want, &l->who, sizeof(l->who));
+	memcpy(want + 8, &l->version, sizeof(l->version));
 	for (size_t i = 0; i < n; i++) {
 		uint64_t place = (uint64_t)(offset + (int64_t)i) / RAMA_EMU_CELL;
 		size_t at = i % RAMA_EMU_CELL;
 
 		memcpy(want + 16, &place, sizeof(place));
-		if (buf[i] != 0 && (at < 8 || (at >= 16 && at < 24)) &&
-		    (unsigned char)buf[i] != want[at])
+		if (buf[i] != 0 && at < 24 && (unsigned char)buf[i] != want[at])
 			return false;
 	}
 	return true;
 }
 
+/* All of it: what somebody has written into a large file may be a few bytes anywhere. */
 static bool over_blocks(struct look *l, int fd, int64_t size,
 			bool (*fn)(struct look *l, const char *buf, size_t n, int64_t offset))
 {
-	int64_t step = (size - FIRST) / SAMPLES / BLOCK * BLOCK;
 	char buf[BLOCK];
 
-	step = step > BLOCK ? step : BLOCK;
-	for (int64_t at = 0; at < size; at += at < FIRST ? BLOCK : step) {
+	for (int64_t at = 0; at < size; at += BLOCK) {
 		ssize_t n = pread(fd, buf, sizeof(buf), at);
 
 		if (n <= 0 || !fn(l, buf, (size_t)n, at))

@@ -37,7 +37,12 @@ int rama_emu_own_new(struct rama_emu_own **own, struct rama_emu_team *t, struct 
 	return rc;
 }
 
-static void remove_folder(struct rama_emu_own *own, const char *path)
+void rama_emu_own_overwrite(struct rama_emu_own *own)
+{
+	own->overwrite = true;
+}
+
+void rama_emu_own_folder_remove(struct rama_emu_own *own, const char *path)
 {
 	struct rama_emu_own_way w;
 	const char *name;
@@ -73,7 +78,7 @@ void rama_emu_own_free(struct rama_emu_own *own, bool done)
 		rama_emu_own_list_close(p);
 	}
 	for (size_t i = 0; own != NULL && i < own->n_empty; i++) {
-		remove_folder(own, own->empty[i]);
+		rama_emu_own_folder_remove(own, own->empty[i]);
 		free(own->empty[i]);
 	}
 	for (size_t i = 0; own != NULL && i < own->n; i++) {
@@ -127,6 +132,7 @@ int rama_emu_own_where(struct rama_emu_own *own, const char *dir, struct rama_er
 		int number = errno, there = stat(p->dir, &st) == 0;
 
 		/* what is above it will be told when it is made */
+		p->fresh = number == ENOENT;
 		if (number == ENOENT || (number == ENOTDIR && !there))
 			return 0;
 		return rama_err_set(e, number == ENOTDIR ? RAMA_EMISSING : RAMA_EIO, "%s: %s", dir,
@@ -290,8 +296,10 @@ int rama_emu_own_identify(int fd, const char *name, struct rama_emu_own_id *id)
 	struct statx x;
 	unsigned dev[2];
 
-	if (statx(fd, name, AT_SYMLINK_NOFOLLOW | (name[0] == '\0' ? AT_EMPTY_PATH : 0),
-		  STATX_BASIC_STATS | STATX_BTIME, &x) != 0)
+	/* not through the C library: who observes a replay sees what the job did, without this */
+	if (syscall(SYS_statx, fd, name,
+		    AT_SYMLINK_NOFOLLOW | (name[0] == '\0' ? AT_EMPTY_PATH : 0),
+		    STATX_BASIC_STATS | STATX_BTIME, &x) != 0)
 		return -1;
 	dev[0] = x.stx_dev_major;
 	dev[1] = x.stx_dev_minor;
@@ -307,8 +315,8 @@ int rama_emu_own_identify(int fd, const char *name, struct rama_emu_own_id *id)
 	return 0;
 }
 
-/* Written to since, or never complete: then it is ours if what it holds is. Zeros say nothing,
- * but the time of its birth does. */
+/* Never complete, so that nobody knows when it was written to last: then it is ours if all that it
+ * holds is. Zeros say nothing, but the time of its birth does. */
 static bool holds_ours(const struct rama_emu_own_way *w, const struct rama_emu_own_id *id,
 		       const struct rama_emu_own_line *l)
 {
@@ -319,8 +327,7 @@ static bool holds_ours(const struct rama_emu_own_way *w, const struct rama_emu_o
 	if (fd < 0)
 		return false;
 	ours = rama_emu_own_identify(fd, "", &now) == 0 && now.inode == id->inode &&
-	       rama_emu_own_data(fd, id->size, &empty) &&
-	       (!empty || (l->born != 0 && l->changed == 0));
+	       rama_emu_own_data(fd, id->size, &empty) && (!empty || l->born != 0);
 	close(fd);
 	return ours;
 }
@@ -342,7 +349,9 @@ enum rama_emu_own_state rama_emu_own_state(struct rama_emu_own_way *w, struct ra
 		return RAMA_EMU_OWN_OTHER;
 	if (l->changed != 0 && id->changed == l->changed && id->size == l->size)
 		return RAMA_EMU_OWN_OURS;
-	if (l->changed == 0 && l->fresh)
+	if (l->changed != 0)
+		return RAMA_EMU_OWN_OTHER; /* somebody has written to it since */
+	if (l->fresh)
 		return RAMA_EMU_OWN_OURS; /* this run writes to it */
 	return holds_ours(w, id, l) ? RAMA_EMU_OWN_OURS : RAMA_EMU_OWN_OTHER;
 }

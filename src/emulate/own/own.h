@@ -33,6 +33,10 @@ struct rama_emu_own;
 
 /* All ranks of a run together: they get the same name for it. */
 int rama_emu_own_new(struct rama_emu_own **own, struct rama_emu_team *t, struct rama_err *e);
+/* The user has said that plain files of his own which are in the way may be replaced. Nothing
+ * else is: no link, no folder, no file that has another name too; and no file is removed that is
+ * not written to. */
+void rama_emu_own_overwrite(struct rama_emu_own *own);
 /* Lists are put in order; one that names nothing any more goes. `done`: all ranks have ended
  * well; else others may still be at work, and the last one does it. NULL is allowed. */
 void rama_emu_own_free(struct rama_emu_own *own, bool done);
@@ -44,6 +48,14 @@ int rama_emu_own_where(struct rama_emu_own *own, const char *dir, struct rama_er
 /* 0: nothing is there, or something that may be replaced; else an error that says what is in the
  * way */
 int rama_emu_own_check(struct rama_emu_own *own, const char *path, struct rama_err *e);
+
+/* so many bytes will be written there, by this rank */
+void rama_emu_own_need(struct rama_emu_own *own, const char *path, int64_t bytes);
+/* All ranks, when each has checked and said what it needs: is there room for it? Behind it, as
+ * behind a barrier, all know that nothing is in the way. */
+int rama_emu_own_room(struct rama_emu_own *own, struct rama_emu_team *t, struct rama_err *e);
+/* place i, from 0, or NULL; *made: it was not there before */
+const char *rama_emu_own_place_name(const struct rama_emu_own *own, size_t i, bool *made);
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
@@ -75,6 +87,12 @@ void rama_emu_own_complete(struct rama_emu_own *own, const char *path);
 /* Removes a file if it is ours: 0, also if none is there; -1: errno says why, EPERM if it is
  * not. */
 int rama_emu_own_remove(struct rama_emu_own *own, const char *path);
+/* ... or if it is replaced now and may be */
+int rama_emu_own_clear(struct rama_emu_own *own, const char *path);
+/* A file of ours takes another name, which must be free. -1: errno says why. */
+int rama_emu_own_rename(struct rama_emu_own *own, const char *path, const char *to);
+/* removes a folder, if it is empty */
+void rama_emu_own_folder_remove(struct rama_emu_own *own, const char *path);
 /* removes the incomplete file of this run that would become `path` */
 void rama_emu_own_drop(struct rama_emu_own *own, const char *path);
 /* a folder goes in the end, behind its list, if it is empty then; inner ones are to be named

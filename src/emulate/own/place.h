@@ -21,7 +21,9 @@ struct rama_emu_own_place {
 	int fd;	    /* of the directory, -1: not open */
 	int list;   /* its list, -1: there is none */
 	bool leads, alone;
-	off_t read; /* bytes of the list that are known */
+	bool fresh;    /* it was not there before the run */
+	uint64_t need; /* bytes that this rank will write in it */
+	off_t read;    /* bytes of the list that are known */
 	uint64_t device;
 	int64_t since; /* when this process entered, by the file system's clock; before: never */
 	struct rama_emu_own_line *lines;
@@ -35,6 +37,7 @@ struct rama_emu_own_place {
 struct rama_emu_own {
 	char run[RAMA_EMU_OWN_RUN + 1];
 	bool several_nodes;
+	bool overwrite;
 	struct rama_emu_own_place *places;
 	size_t n;
 	char **empty; /* folders that go in the end, inner ones first */

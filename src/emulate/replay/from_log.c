@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "core/plan.h"
+#include "emulate/replay/replay.h"
 #include "logfile/cursor.h"
 
 struct reader {
@@ -19,7 +20,8 @@ struct reader {
 	uint32_t number; /* of the log */
 	double start;	 /* of the job, seconds since 1970 */
 	size_t first_task;
-	uint32_t *task_of; /* by rank */
+	uint32_t *task_of;	 /* by rank */
+	struct rama_map streams; /* standard streams that are files */
 	int64_t nprocs;
 };
 
@@ -283,10 +285,12 @@ static int add_record(struct reader *r, const struct rama_core_plan *p,
 	int64_t rank = w[RAMA_TAB_RANK].i, file;
 	int rc = 0;
 
-	if (name == NULL || name->text[0] == '<' || rank >= r->nprocs ||
+	if (name != NULL && name->text[0] == '<' && p->mod->id == RAMA_TAB_MOD_STDIO)
+		name = rama_emu_story_stream(&r->log, &r->streams, rank, w[RAMA_TAB_ID].u);
+	if (name == NULL || !rama_emu_replay_is_file(name->text) || rank >= r->nprocs ||
 	    (w[p->bytes_read].i <= 0 && w[p->bytes_written].i <= 0))
 		return 0;
-	file = find_file(r, w[RAMA_TAB_ID].u, name->text);
+	file = find_file(r, name->id, name->text);
 	if (file < 0)
 		return (int)file;
 	if (rank >= 0)
@@ -331,10 +335,13 @@ static int read_all(struct reader *r)
 		r->s->slack = 1;
 	rc = find_tasks(r);
 	if (rc == 0)
+		rc = rama_emu_story_links(r->s, &r->log, &r->streams, r->e);
+	if (rc == 0)
 		rc = find_uses(r, RAMA_TAB_MOD_POSIX);
 	if (rc == 0)
 		rc = find_uses(r, RAMA_TAB_MOD_STDIO);
 	free(r->task_of);
+	rama_map_fini(&r->streams);
 	return rc;
 }
 
@@ -382,6 +389,44 @@ static int by_task(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
+static void add_to(struct rama_emu_story_use *to, const struct rama_emu_story_use *x)
+{
+	to->read = rama_core_add(to->read, x->read);
+	to->written = rama_core_add(to->written, x->written);
+	to->readers += x->readers;
+	if (x->read > 0)
+		to->read_from =
+			to->read_from > 0 ? fmin(to->read_from, x->read_from) : x->read_from;
+	if (x->written > 0)
+		to->write_from =
+			to->write_from > 0 ? fmin(to->write_from, x->write_from) : x->write_from;
+	to->read_to = fmax(to->read_to, x->read_to);
+	to->write_to = fmax(to->write_to, x->write_to);
+	if (x->often > to->often) {
+		to->often = x->often;
+		to->request = x->request;
+	}
+	to->count = rama_core_add(to->count, x->count);
+	to->in_order = rama_core_add(to->in_order, x->in_order);
+}
+
+/* Uses of a file that a task knew by several names are one. */
+static void join_uses(struct rama_emu_story *s)
+{
+	size_t n = 0;
+
+	if (s->n_uses > 0)
+		qsort(s->uses, s->n_uses, sizeof(*s->uses), by_task);
+	for (size_t i = 0; i < s->n_uses; i++) {
+		if (n > 0 && s->uses[n - 1].task == s->uses[i].task &&
+		    s->uses[n - 1].file == s->uses[i].file)
+			add_to(&s->uses[n - 1], &s->uses[i]);
+		else
+			s->uses[n++] = s->uses[i];
+	}
+	s->n_uses = n;
+}
+
 /* Tasks in the order of their start; those that did nothing with files go. */
 static int sort(struct rama_emu_story *s, struct rama_err *e)
 {
@@ -396,6 +441,7 @@ static int sort(struct rama_emu_story *s, struct rama_err *e)
 		free(tasks);
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	}
+	join_uses(s);
 	for (size_t i = 0; i < s->n_uses; i++)
 		s->tasks[s->uses[i].task].n++;
 	for (size_t i = 0; i < s->n_tasks; i++)
@@ -429,6 +475,8 @@ int rama_emu_story_read(struct rama_emu_story *s, char *const *paths, size_t n, 
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = read_log(s, paths[i], (uint32_t)i, e);
 	if (rc == 0)
+		rc = rama_emu_story_join(s, e);
+	if (rc == 0)
 		rc = sort(s, e);
 	if (rc == 0 && s->n_tasks == 0)
 		rc = rama_err_set(e, RAMA_EMISSING, "%s: no reads or writes of files in %s",
@@ -443,5 +491,7 @@ void rama_emu_story_fini(struct rama_emu_story *s)
 	free(s->uses);
 	rama_map_fini(&s->file_by_id);
 	rama_map_fini(&s->use_by_key);
+	rama_map_fini(&s->renamed);
+	free(s->renames);
 	rama_arena_fini(&s->arena);
 }

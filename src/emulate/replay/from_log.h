@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "emulate/emulate.h"
+#include "logfile/log.h"
 
 #define RAMA_EMU_STORY_MOST 1000000 /* tasks, files, uses */
 
@@ -37,6 +38,11 @@ struct rama_emu_story_use {
 	uint32_t readers;	 /* ranks that read it */
 };
 
+struct rama_emu_story_rename {
+	uint64_t to;
+	const char *name;
+};
+
 struct rama_emu_story {
 	struct rama_arena arena;
 	struct rama_emu_story_task *tasks; /* by start, once read */
@@ -44,12 +50,26 @@ struct rama_emu_story {
 	struct rama_emu_story_use *uses; /* by task, then file */
 	size_t n_tasks, n_files, n_uses, room_tasks, room_files, room_uses;
 	struct rama_map file_by_id, use_by_key;
+	struct rama_map renamed; /* id of an old name -> renames */
+	struct rama_emu_story_rename *renames;
+	size_t n_renames, room_renames;
 	double slack; /* seconds by which the clocks of the logs may be wrong */
 };
 
 /* from_log.c */
 int rama_emu_story_read(struct rama_emu_story *s, char *const *paths, size_t n, struct rama_err *e);
 void rama_emu_story_fini(struct rama_emu_story *s);
+/* from_log_links.c */
+/* Finds in a log what was renamed, and standard streams that are files. */
+int rama_emu_story_links(struct rama_emu_story *s, struct rama_log *log, struct rama_map *streams,
+			 struct rama_err *e);
+/* the file that a standard stream of a rank is, or NULL */
+const struct rama_log_name *rama_emu_story_stream(const struct rama_log *log,
+						  const struct rama_map *streams, int64_t rank,
+						  uint64_t stream);
+/* Once all logs are read, before uses are sorted: those of one file under several names become
+ * uses of the same. */
+int rama_emu_story_join(struct rama_emu_story *s, struct rama_err *e);
 /* from_log_graph.c: the graph is finished */
 
 #endif

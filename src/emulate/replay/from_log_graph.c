@@ -188,15 +188,15 @@ static int add_edge(struct maker *k, const struct rama_emu_story_use *u, uint32_
 
 static int add_use(struct maker *k, const struct rama_emu_story_use *u, uint32_t task)
 {
-	/* what a task reads after it wrote it is its own */
-	bool foreign = u->read > 0 && (u->written == 0 || u->read_from < u->write_from);
+	/* what a task writes, too, it does not wait for */
+	bool reads = u->read > 0;
 	struct sources from = find_sources(k, u);
 	bool strict = from.beside == 0 && u->written == 0;
 	int rc = 0;
 
-	if (foreign)
+	if (reads)
 		rc = add_edge(k, u, task, false, strict);
-	if (rc == 0 && foreign && !strict && from.before > 0)
+	if (rc == 0 && reads && !strict && from.before > 0)
 		rc = add_afters(k, u, task);
 	if (rc == 0 && u->written > 0)
 		rc = add_edge(k, u, task, true, true);

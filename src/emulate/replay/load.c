@@ -12,179 +12,11 @@
 #include "emulate/replay/replay.h"
 #include "logfile/cursor.h"
 
-/* ---- counters ------------------------------------------------------------------------------- */
-/* Operations that add up to what counters say: as many, as many bytes, the most
- * frequent sizes, in order or not, over the same time. */
-
-#define SHAPE_BINS 10
-/* reads or writes of `ranks` ranks from `first` on */
-struct shape {
-	uint32_t file;
-	int32_t first;
-	uint32_t ranks;
-	bool write;
-	int64_t count, bytes, highest; /* highest: offset that is reached, or -1 */
-	int64_t size[4], often[4];     /* most frequent sizes and how often */
-	int64_t in_bin[SHAPE_BINS];    /* size histogram; adds up to count */
-	double sequential;	       /* share */
-	double from, to, busy; /* window, and seconds in it that were I/O, added over ranks */
-};
-
-/* ranges of the size histogram */
-static const int64_t lowest[SHAPE_BINS + 1] = { 0,	   101,	       1025,	 10241,
-						102401,	   1048577,    4194305,	 10485761,
-						104857601, 1073741825, INT64_MAX };
-
-/* The sizes of all requests of a record: the frequent ones as often as they were, the rest of
- * the bytes on the rest of the requests, each within its range of the histogram. */
-struct sizes {
-	const struct shape *s;
-	int64_t often[4];	  /* left of each */
-	int64_t rest[SHAPE_BINS]; /* left of the others */
-	int64_t count, surplus; /* of the others: how many, bytes above the lowest they can have */
-	unsigned turn;
-};
-
-static unsigned bin_of(int64_t size)
-{
-	unsigned b = 0;
-
-	while (b + 1 < SHAPE_BINS && size >= lowest[b + 1])
-		b++;
-	return b;
-}
-
-/* Reads and writes share the list of frequent sizes: no more of a size than this side has in
- * that range. */
-static void take_frequent(struct sizes *z)
-{
-	for (int i = 0; i < 4; i++) {
-		unsigned b = bin_of(z->s->size[i]);
-		int64_t n = z->s->often[i] < z->rest[b] ? z->s->often[i] : z->rest[b], each, fit;
-
-		each = z->s->size[i] - lowest[b];
-		if (z->s->size[i] <= 0 || n <= 0)
-			continue;
-		/* and no more than there are bytes for */
-		fit = each > 0 ? (z->surplus > 0 ? z->surplus : 0) / each : n;
-		n = n < fit ? n : fit;
-		z->often[i] = n;
-		z->rest[b] -= n;
-		z->count -= n;
-		z->surplus -= n * each;
-	}
-}
-
-/* What is left needs a request that may be larger. */
-static void leave_one(struct sizes *z)
-{
-	for (int i = 3; i >= 0 && z->count == 0 && z->surplus > 0; i--) {
-		unsigned b = bin_of(z->s->size[i]);
-
-		if (z->often[i] == 0)
-			continue;
-		z->often[i]--;
-		z->rest[b]++;
-		z->count++;
-		z->surplus += z->s->size[i] - lowest[b];
-	}
-}
-
-static void sizes_init(struct sizes *z, const struct shape *s)
-{
-	*z = (struct sizes){ .s = s, .count = s->count, .surplus = s->bytes };
-	for (unsigned b = 0; b < SHAPE_BINS; b++) {
-		z->rest[b] = s->in_bin[b];
-		z->surplus -= s->in_bin[b] * lowest[b];
-	}
-	if (z->surplus < 0) { /* cannot be: such a histogram says nothing */
-		memset(z->rest, 0, sizeof(z->rest));
-		z->rest[0] = s->count;
-		z->surplus = s->bytes;
-	}
-	take_frequent(z);
-	leave_one(z);
-}
-
-/* the next of the others: small ones first, as near to the mean as their range lets them; the
- * last one has all that is left */
-static int64_t next_rest(struct sizes *z)
-{
-	unsigned b = 0;
-	int64_t most, n;
-
-	while (z->rest[b] == 0)
-		b++;
-	most = lowest[b + 1] - 1 - lowest[b];
-	n = z->surplus / z->count;
-	if (z->count > 1 && n > most)
-		n = most;
-	z->rest[b]--;
-	z->count--;
-	z->surplus -= n;
-	return lowest[b] + n;
-}
-
-/* by turns, so that sizes are mixed as they were likely mixed */
-static int64_t next_size(struct sizes *z)
-{
-	for (int i = 0; i < 5; i++) {
-		unsigned k = z->turn++ % 5;
-
-		if (k < 4 && z->often[k] > 0) {
-			z->often[k]--;
-			return z->s->size[k];
-		}
-		if (k == 4 && z->count > 0)
-			return next_rest(z);
-	}
-	return 0;
-}
-
-static int replay_shape(struct rama_emu_replay *r, const struct shape *s, struct rama_err *e)
-{
-	struct sizes z;
-	int64_t each = s->bytes / s->ranks + 1, *at = calloc(s->ranks, sizeof(*at));
-	double window = s->to > s->from ? s->to - s->from : s->busy / s->ranks;
-	double step = window * s->ranks / (double)s->count;
-	double busy = s->busy / (double)s->count;
-	uint64_t random = r->m->opt.seed + s->file;
-	int64_t top = s->highest < 0 ? s->bytes : s->highest + 1;
-	int rc = 0;
-
-	if (at == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	sizes_init(&z, s);
-	for (int64_t i = 0; rc == 0 && i < s->count; i++) {
-		uint32_t rank = (uint32_t)(i % s->ranks);
-		int64_t turn = i / s->ranks;
-		int64_t n = next_size(&z), base = (int64_t)rank * each;
-		struct rama_emu_replay_op op = { .file = s->file,
-						 .rank = s->first + (int32_t)rank,
-						 .write = s->write,
-						 .guessed = true,
-						 .length = n };
-
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		if ((double)(random >> 11) * 0x1p-53 < s->sequential || top <= n)
-			op.offset = (base + at[rank]) % (top > n ? top - n + 1 : 1);
-		else
-			op.offset = (int64_t)((random >> 16) % (uint64_t)(top - n + 1));
-		at[rank] += n;
-		op.start = s->from + (double)turn * step;
-		op.end = op.start + (busy < step ? busy : step);
-		rc = rama_emu_replay_add(r, &op, e);
-	}
-	free(at);
-	return rc;
-}
-
 /* ---- loading -------------------------------------------------------------------------------- */
 
 static const unsigned traces[] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO,
 				   RAMA_TAB_MOD_DXT_MPIIO };
-#define UPPER UINT32_MAX	      /* files[].traced: by MPI-IO, in the log being read */
-#define BYTES_MOST (INT64_C(1) << 60) /* of one record */
+#define UPPER UINT32_MAX /* files[].traced: by MPI-IO, in the log being read */
 #define REQUEST_MOST (INT64_C(1) << 38)
 #define N_TRACES (sizeof(traces) / sizeof(traces[0]))
 
@@ -192,9 +24,10 @@ struct loader {
 	struct rama_emu_replay *r;
 	struct rama_log log;
 	struct rama_err *e;
-	uint32_t number;    /* of this log, from 1 */
-	uint32_t rank_base; /* ranks of this log begin here: several logs are several parts */
-	double shift;	    /* of its times */
+	uint32_t number; /* as in struct rama_emu_replay_log */
+	uint32_t rank_base;
+	double shift;
+	size_t first;
 };
 
 /* when a job ran */
@@ -232,7 +65,7 @@ int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_
 {
 	struct rama_emu_replay_file *f = &r->files[op->file];
 
-	if (op->length <= 0)
+	if (op->length <= 0 && !op->together)
 		return 0; /* nothing is moved */
 	if (op->offset < 0 || op->length > REQUEST_MOST || op->length > INT64_MAX - op->offset)
 		return rama_err_set(e, RAMA_ECORRUPT, "%s: an access of %lld bytes at %lld",
@@ -256,6 +89,7 @@ int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_
 	if (!isfinite(op->end) || op->end < r->ops[r->n].start)
 		r->ops[r->n].end = r->ops[r->n].start;
 	r->n++;
+	f->together |= op->together;
 	if (op->offset + op->length > f->size)
 		f->size = op->offset + op->length;
 	return 0;
@@ -306,8 +140,8 @@ static int load_trace(struct loader *l, unsigned module)
 		uint64_t *known = rama_map_get(&l->r->by_id, rec->w[RAMA_TAB_ID].u);
 		const char *name = name_of(&l->log, rec->w[RAMA_TAB_ID].u);
 
-		if (rank < 0 || rank >= l->log.job.nprocs ||
-		    name[0] == '<' || /* <STDOUT> and the like */
+		if (rank < 0 || rank >= l->log.job.nprocs || !rama_emu_replay_is_file(name) ||
+		    (known != NULL && l->r->files[*known].upper == l->number) ||
 		    (known != NULL && l->r->files[*known].traced == l->number &&
 		     module == RAMA_TAB_MOD_DXT_MPIIO)) /* seen below MPI-IO already */
 			continue;
@@ -340,7 +174,8 @@ static double sane(double x)
 	return isfinite(x) && x > 0 ? x : 0;
 }
 
-static void frequent(struct shape *s, const struct rama_core_plan *p, const union rama_core_word *w)
+static void frequent(struct rama_emu_replay_shape *s, const struct rama_core_plan *p,
+		     const union rama_core_word *w)
 {
 	for (int i = 0; i < 4 && p->access.width != 0; i++) {
 		s->size[i] = w[p->access.value[i]].i;
@@ -349,13 +184,13 @@ static void frequent(struct shape *s, const struct rama_core_plan *p, const unio
 }
 
 /* A histogram that does not add up to the requests is none. */
-static void histogram(struct shape *s, const union rama_core_word *w)
+static void histogram(struct rama_emu_replay_shape *s, const union rama_core_word *w)
 {
 	unsigned first =
 		s->write ? RAMA_TAB_POSIX_SIZE_WRITE_0_100 : RAMA_TAB_POSIX_SIZE_READ_0_100;
 	int64_t sum = 0;
 
-	for (unsigned b = 0; b < SHAPE_BINS; b++) {
+	for (unsigned b = 0; b < RAMA_EMU_SHAPE_BINS; b++) {
 		s->in_bin[b] = w[first + b].i;
 		if (s->in_bin[b] < 0 || s->in_bin[b] > s->count - sum)
 			break;
@@ -372,7 +207,9 @@ static int shape_side(struct loader *l, const struct rama_core_plan *p,
 {
 	bool posix = p->mod->id == RAMA_TAB_MOD_POSIX;
 	int64_t rank = w[RAMA_TAB_RANK].i;
-	struct shape s = { .file = file, .write = write, .highest = -1 };
+	struct rama_emu_replay_shape s = {
+		.file = file, .write = write, .highest = -1, .together = -1
+	};
 
 	s.first = (int32_t)(l->rank_base + (rank < 0 ? 0 : rank));
 	s.ranks = rank < 0 ? (uint32_t)l->log.job.nprocs : 1;
@@ -411,11 +248,11 @@ static int shape_side(struct loader *l, const struct rama_core_plan *p,
 	if (s.count > RAMA_EMU_REPLAY_MOST)
 		return rama_err_set(l->e, RAMA_ELIMIT, "%s: %lld operations",
 				    l->r->files[file].name, (long long)s.count);
-	if (s.bytes > BYTES_MOST || s.highest > BYTES_MOST)
+	if (s.bytes > RAMA_EMU_REPLAY_BYTES || s.highest > RAMA_EMU_REPLAY_BYTES)
 		return rama_err_set(l->e, RAMA_ECORRUPT, "%s: %lld bytes", l->r->files[file].name,
 				    (long long)s.bytes);
 	l->r->shape = true;
-	return replay_shape(l->r, &s, l->e);
+	return rama_emu_replay_shape(l->r, &s, l->e);
 }
 
 static int load_counters(struct loader *l, unsigned module)
@@ -432,9 +269,11 @@ static int load_counters(struct loader *l, unsigned module)
 		uint64_t *known = rama_map_get(&l->r->by_id, w[RAMA_TAB_ID].u);
 		int64_t rank = w[RAMA_TAB_RANK].i, file;
 
-		if (name[0] == '<' || rank >= l->log.job.nprocs) /* <STDOUT> and the like */
+		if (!rama_emu_replay_is_file(name) || rank >= l->log.job.nprocs)
 			continue;
-		if (rank >= 0) /* what the trace does not show of a rank's time */
+		if (known != NULL && l->r->files[*known].upper == l->number)
+			continue; /* MPI-IO did it */
+		if (rank >= 0)	  /* what the trace does not show of a rank's time */
 			l->r->untraced[l->rank_base + rank] += sane(w[plan.meta_time].f);
 		else
 			for (int64_t i = 0; i < l->log.job.nprocs; i++)
@@ -468,32 +307,6 @@ static int count_lost(struct loader *l)
 	return rc < 0 ? rc : 0;
 }
 
-static int load_all(struct loader *l)
-{
-	int64_t nprocs = l->log.job.nprocs;
-	double *p;
-	int rc = 0;
-
-	if (nprocs < 1 || nprocs > 1 << 20)
-		return rama_err_set(l->e, RAMA_ELIMIT, "%lld processes", (long long)nprocs);
-	l->rank_base = (uint32_t)l->r->nprocs;
-	p = reallocarray(l->r->untraced, (size_t)(l->r->nprocs + nprocs), sizeof(*p));
-	if (p == NULL)
-		return rama_err_set(l->e, RAMA_EMEMORY, "no memory");
-	l->r->untraced = p;
-	for (int64_t i = 0; i < nprocs; i++)
-		p[l->r->nprocs + i] = 0;
-	l->r->nprocs += nprocs;
-	for (size_t i = 0; rc == 0 && i < N_TRACES; i++)
-		rc = load_trace(l, traces[i]);
-	mark_upper(l);
-	if (rc == 0)
-		rc = load_counters(l, RAMA_TAB_MOD_POSIX);
-	if (rc == 0)
-		rc = load_counters(l, RAMA_TAB_MOD_STDIO);
-	return rc == 0 ? count_lost(l) : rc;
-}
-
 static int by_start(const void *a, const void *b)
 {
 	const struct rama_emu_replay_op *x = a, *y = b;
@@ -507,6 +320,49 @@ static int by_start(const void *a, const void *b)
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int load_all(struct loader *l)
+{
+	int64_t nprocs = l->log.job.nprocs;
+	struct rama_emu_replay_log this = { .log = &l->log,
+					    .number = l->number,
+					    .rank_base = (uint32_t)l->r->nprocs,
+					    .shift = l->shift,
+					    .first = l->r->n };
+	double *p;
+	int rc;
+
+	if (nprocs < 1 || nprocs > 1 << 20)
+		return rama_err_set(l->e, RAMA_ELIMIT, "%lld processes", (long long)nprocs);
+	l->rank_base = (uint32_t)l->r->nprocs;
+	p = reallocarray(l->r->untraced, (size_t)(l->r->nprocs + nprocs), sizeof(*p));
+	if (p == NULL)
+		return rama_err_set(l->e, RAMA_EMEMORY, "no memory");
+	l->r->untraced = p;
+	for (int64_t i = 0; i < nprocs; i++)
+		p[l->r->nprocs + i] = 0;
+	l->r->nprocs += nprocs;
+	l->first = l->r->n;
+	rc = count_lost(l);
+	if (rc == 0)
+		rc = rama_emu_replay_upper_find(l->r, &this, l->e);
+	for (size_t i = 0; rc == 0 && i < N_TRACES; i++)
+		rc = load_trace(l, traces[i]);
+	mark_upper(l);
+	if (rc == 0)
+		rc = load_counters(l, RAMA_TAB_MOD_POSIX);
+	if (rc == 0)
+		rc = load_counters(l, RAMA_TAB_MOD_STDIO);
+	if (rc == 0)
+		rc = rama_emu_replay_upper_load(l->r, &this, l->e);
+	l->r->partial |= l->log.partial;
+	/* calls are placed among requests in order of time, as they will be done */
+	if (rc == 0 && l->r->n > l->first)
+		qsort(l->r->ops + l->first, l->r->n - l->first, sizeof(*l->r->ops), by_start);
+	return rc == 0 ? rama_emu_replay_calls_load(l->r, &l->log, l->first, l->rank_base, l->shift,
+						    l->e)
+		       : rc;
 }
 
 void rama_emu_replay_sort(struct rama_emu_replay *r)
@@ -605,8 +461,10 @@ int rama_emu_replay_load(struct rama_emu_replay *r, char *const *paths, size_t n
 		rc = with_log(&l, eras[i].path, load_all);
 	}
 	free(eras);
-	if (rc == 0)
+	if (rc == 0) {
 		rama_emu_replay_sort(r);
+		rama_emu_replay_calls_sort(r);
+	}
 	return rc;
 }
 
@@ -615,6 +473,7 @@ void rama_emu_replay_fini(struct rama_emu_replay *r)
 	for (uint32_t i = 0; i < r->n_files; i++)
 		rama_emu_replay_ranges_fini(&r->files[i].needed);
 	free(r->ops);
+	free(r->calls);
 	free(r->files);
 	free(r->untraced);
 	rama_map_fini(&r->by_id);

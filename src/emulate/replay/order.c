@@ -122,7 +122,8 @@ int rama_emu_replay_find_hands(struct rama_emu_replay *r, struct rama_err *e)
 		struct rama_emu_replay_op *op = &r->ops[i];
 		double *mine = &free_at[(size_t)op->rank * most];
 
-		op->hand = op->guessed ? 0 : take_hand(mine, most, op->start);
+		/* calls of MPI are made by one thread */
+		op->hand = op->guessed || op->upper ? 0 : take_hand(mine, most, op->start);
 		mine[op->hand] = fmax(mine[op->hand], op->end);
 		if (op->hand >= r->hands)
 			r->hands = op->hand + 1u;
@@ -322,7 +323,7 @@ static int find(struct finder *f, const uint32_t *writes, size_t n_writes)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < r->n; i++) {
-		if (r->ops[i].write)
+		if (r->ops[i].write || r->ops[i].length == 0)
 			continue;
 		while (rc == 0 && next < n_writes && writes[next] < i &&
 		       r->ops[writes[next]].end <= r->ops[i].start)
@@ -352,7 +353,7 @@ int rama_emu_replay_find_order(struct rama_emu_replay_order *o, struct rama_emu_
 		goto out;
 	}
 	for (size_t i = 0; i < r->n; i++)
-		if (r->ops[i].write)
+		if (r->ops[i].write && r->ops[i].length > 0)
 			writes[n_writes++] = (uint32_t)i;
 	if (n_writes > 0)
 		qsort_r(writes, n_writes, sizeof(*writes), by_end, r->ops);

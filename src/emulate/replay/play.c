@@ -25,6 +25,7 @@ struct stage {
 	double think;	    /* what times between operations are multiplied with */
 	double began;	    /* of the run, on this rank's clock */
 	uint32_t most_open; /* files, of each hand */
+	bool own_sync;	    /* the user says when to sync */
 	enum { SYNC_NEVER, SYNC_FILE, SYNC_REQUEST } sync;
 	struct rama_emu_tally plan; /* requests and bytes */
 	pthread_mutex_t lock;	    /* of all below */
@@ -44,10 +45,14 @@ struct player {
 	struct rama_err e;
 	struct rama_emu_books books;
 	struct rama_emu_unit *units;	/* by file */
+	struct rama_emu_unit *shared;	/* by 2 * file + write: as its group has it open */
+	bool *joined;			/* the same: it does */
 	struct rama_emu_tally *tallies; /* by file */
 	uint32_t *mine;			/* operations, by start */
 	uint32_t n, at;
-	uint32_t *last;	    /* by file: number of the last operation on it, + 1 */
+	uint32_t *calls; /* of this rank, by start; the first hand does them */
+	uint32_t n_calls, at_call;
+	uint32_t *uses;	    /* by file: operations and calls to come that need it open */
 	bool *open, *dirty; /* by file, when all steps so far are done */
 	uint32_t n_open;
 	size_t wait, tell; /* next of the order */
@@ -224,6 +229,37 @@ static void add_waits(struct player *p, struct rama_emu_script *s, uint32_t numb
 	}
 }
 
+/* place among the files that groups have open; one for reads and writes of the same group */
+static size_t shared_at(const struct player *p, const struct rama_emu_replay_op *op)
+{
+	const struct rama_emu_replay_file *f = &p->st->r->files[op->file];
+
+	return 2 * (size_t)op->file + (f->group[0] != f->group[1] && op->write);
+}
+
+/* All members of the group do these steps, in this order. */
+static void add_together(struct player *p, struct rama_emu_script *s,
+			 const struct rama_emu_replay_op *op)
+{
+	struct rama_emu_unit *unit = &p->shared[shared_at(p, op)];
+	bool last = op->leaves && p->st->sync == SYNC_FILE;
+	uint32_t syncs =
+		p->st->own_sync ? op->write && (p->st->sync == SYNC_REQUEST || last) : op->syncs;
+	struct rama_emu_step *step;
+
+	if (op->joins)
+		rama_emu_script_open(s, unit, RAMA_EMU_OPEN_READ | RAMA_EMU_OPEN_WRITE);
+	step = rama_emu_script_step(s, op->write ? RAMA_EMU_DO_WRITE : RAMA_EMU_DO_READ, unit);
+	step->offset = op->offset;
+	step->length = op->length;
+	for (; syncs > 0; syncs--)
+		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, unit);
+	if (op->leaves)
+		rama_emu_script_step(s, RAMA_EMU_DO_CLOSE, unit);
+	p->joined[shared_at(p, op)] = !op->leaves;
+	add_tells(p, s, op->number);
+}
+
 static void add_op(struct player *p, struct rama_emu_script *s, const struct rama_emu_replay_op *op)
 {
 	struct rama_emu_unit *unit = &p->units[op->file];
@@ -232,6 +268,22 @@ static void add_op(struct player *p, struct rama_emu_script *s, const struct ram
 	add_think(p, s, op);
 	/* after the thinking: the log's time between operations holds what was waited there */
 	add_waits(p, s, op->number);
+	if (op->together) {
+		add_together(p, s, op);
+		return;
+	}
+	if (op->upper && p->joined[shared_at(p, op)]) { /* alone, in the file that all have open */
+		step = rama_emu_script_step(s, op->write ? RAMA_EMU_DO_WRITE : RAMA_EMU_DO_READ,
+					    &p->shared[shared_at(p, op)]);
+		step->offset = op->offset;
+		step->length = op->length;
+		step->alone = true;
+		if (p->open[op->file] && p->uses[op->file] == 1)
+			add_close(p, s, op->file);
+		p->uses[op->file]--;
+		add_tells(p, s, op->number);
+		return;
+	}
 	add_open(p, s, op->file);
 	step = rama_emu_script_step(s, op->write ? RAMA_EMU_DO_WRITE : RAMA_EMU_DO_READ, unit);
 	step->offset = op->offset;
@@ -239,9 +291,62 @@ static void add_op(struct player *p, struct rama_emu_script *s, const struct ram
 	p->dirty[op->file] |= op->write;
 	if (op->write && p->st->sync == SYNC_REQUEST)
 		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, unit);
-	if (p->last[op->file] == op->number + 1)
+	if (--p->uses[op->file] == 0)
 		add_close(p, s, op->file);
 	add_tells(p, s, op->number);
+}
+
+/* Only the engine itself knows how else to sync what it has written. */
+static void add_deed(struct player *p, struct rama_emu_script *s,
+		     const struct rama_emu_replay_call *c, struct rama_emu_unit *unit)
+{
+	struct rama_emu_step *step;
+
+	if (c->deed == RAMA_EMU_DEED_SYNC ||
+	    (c->deed == RAMA_EMU_DEED_DATASYNC && p->st->r->m->opt.engine->fd == NULL)) {
+		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, unit);
+		return;
+	}
+	step = rama_emu_script_step(s, RAMA_EMU_DO_META, unit);
+	step->call = rama_emu_replay_deed_do;
+	step->ctx = p->st->r->m->opt.own;
+	step->flags = (int)c->deed;
+	step->strict = p->st->r->files[c->file].folder;
+}
+
+static void add_call_of(struct player *p, struct rama_emu_script *s,
+			const struct rama_emu_replay_call *c)
+{
+	bool sync = c->deed == RAMA_EMU_DEED_SYNC || c->deed == RAMA_EMU_DEED_DATASYNC;
+
+	if (!rama_emu_replay_deed_opens(c->deed)) {
+		add_deed(p, s, c, &p->units[c->file]);
+		return;
+	}
+	if (c->deed == RAMA_EMU_DEED_OPEN && p->open[c->file])
+		add_close(p, s, c->file);
+	add_open(p, s, c->file);
+	/* the user's word on when to sync goes before what the job did */
+	if (c->deed != RAMA_EMU_DEED_OPEN && !(sync && p->st->own_sync))
+		add_deed(p, s, c, &p->units[c->file]);
+	if (--p->uses[c->file] == 0)
+		add_close(p, s, c->file);
+}
+
+/* Calls that come before an operation; one that follows a request of no duration follows it. */
+static void add_calls(struct player *p, struct rama_emu_script *s,
+		      const struct rama_emu_replay_op *op)
+{
+	const struct rama_emu_replay *r = p->st->r;
+
+	for (; p->at_call < p->n_calls; p->at_call++) {
+		const struct rama_emu_replay_call *c = &r->calls[p->calls[p->at_call]];
+
+		if (op != NULL &&
+		    (c->start > op->start || (c->start == op->start && op->end <= op->start)))
+			break;
+		add_call_of(p, s, c);
+	}
 }
 
 static int next_ops(struct rama_emu_script *s, void *ctx, struct rama_err *e)
@@ -254,8 +359,14 @@ static int next_ops(struct rama_emu_script *s, void *ctx, struct rama_err *e)
 	if (p->st->failed.code != 0) /* another hand has */
 		rc = rama_err_set(e, p->st->failed.code, "%s", p->st->failed.text);
 	pthread_mutex_unlock(&p->st->lock);
-	for (int i = 0; rc == 0 && i < 64 && p->at < p->n; i++)
-		add_op(p, s, &p->st->r->ops[p->mine[p->at++]]);
+	for (int i = 0; rc == 0 && i < 64 && p->at < p->n; i++) {
+		const struct rama_emu_replay_op *op = &p->st->r->ops[p->mine[p->at++]];
+
+		add_calls(p, s, op);
+		add_op(p, s, op);
+	}
+	if (rc == 0 && p->at == p->n)
+		add_calls(p, s, NULL);
 	return rc != 0 ? rc : s->n > 0;
 }
 
@@ -263,8 +374,8 @@ static int next_ops(struct rama_emu_script *s, void *ctx, struct rama_err *e)
 
 void rama_emu_replay_plan(struct rama_emu_tally *t, const struct rama_emu_replay_op *op)
 {
-	t->writes += op->write;
-	t->reads += !op->write;
+	t->writes += op->write && op->length > 0;
+	t->reads += !op->write && op->length > 0;
 	*(op->write ? &t->bytes_written : &t->bytes_read) += (uint64_t)op->length;
 }
 
@@ -288,7 +399,7 @@ static uint32_t most_open(void)
 static double think_share(const struct rama_emu_replay *r)
 {
 	uint32_t size = (uint32_t)r->m->team->size, me = (uint32_t)r->m->team->rank;
-	double gaps = 0, end = r->ops[0].start, untraced = 0;
+	double gaps = 0, end = r->n > 0 ? r->ops[0].start : 0, untraced = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct rama_emu_replay_op *op = &r->ops[i];
@@ -318,8 +429,9 @@ static int stage_init(struct stage *st, struct rama_emu_replay *r,
 	st->heard = calloc((size_t)r->m->team->size * r->hands, sizeof(*st->heard));
 	if (st->heard == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	/* else as little as the trace shows: none */
-	if (rama_emu_config_given(c, RAMA_EMU_P_fsync))
+	/* else when the job did */
+	st->own_sync = rama_emu_config_given(c, RAMA_EMU_P_fsync);
+	if (st->own_sync)
 		st->sync = strcmp(sync, "request") == 0 ? SYNC_REQUEST
 			   : strcmp(sync, "file") == 0	? SYNC_FILE
 							: SYNC_NEVER;
@@ -348,6 +460,15 @@ static void take_files(struct player *p)
 		p->tallies[i] = (struct rama_emu_tally){ .flaws.first = -1 };
 		if (p->units[i].tally != NULL)
 			p->units[i].tally = &p->tallies[i];
+		for (int k = 0; k < 2; k++) {
+			const struct rama_emu_replay_group *g = p->st->r->files[i].group[k];
+
+			if (g == NULL || g->comm == NULL)
+				continue;
+			p->shared[2 * i + (uint32_t)k] = p->units[i];
+			p->shared[2 * i + (uint32_t)k].opt.collective = true;
+			p->shared[2 * i + (uint32_t)k].opt.group = g->comm;
+		}
 	}
 }
 
@@ -357,17 +478,21 @@ static int player_init(struct player *p, struct stage *st, uint32_t hand, struct
 	uint32_t me = (uint32_t)r->m->team->rank * r->hands + hand;
 	size_t files = (size_t)r->n_files + 1;
 
-	*p = (struct player){ .st = st, .hand = hand, .before = r->ops[0].start };
+	*p = (struct player){ .st = st, .hand = hand, .before = r->n > 0 ? r->ops[0].start : 0 };
 	for (size_t i = 0; i < r->n; i++)
 		p->n += rama_emu_replay_hand(r, &r->ops[i]) == me;
 	p->mine = calloc((size_t)p->n + 1, sizeof(*p->mine));
-	p->last = calloc(files, sizeof(*p->last));
+	p->uses = calloc(files, sizeof(*p->uses));
+	p->calls = calloc(r->n_calls + 1, sizeof(*p->calls));
 	p->open = calloc(files, sizeof(*p->open));
 	p->dirty = calloc(files, sizeof(*p->dirty));
 	p->units = calloc(files, sizeof(*p->units));
 	p->tallies = calloc(files, sizeof(*p->tallies));
-	if (p->mine == NULL || p->last == NULL || p->open == NULL || p->dirty == NULL ||
-	    p->units == NULL || p->tallies == NULL)
+	p->shared = calloc(2 * files, sizeof(*p->shared));
+	p->joined = calloc(2 * files, sizeof(*p->joined));
+	if (p->mine == NULL || p->uses == NULL || p->calls == NULL || p->open == NULL ||
+	    p->dirty == NULL || p->units == NULL || p->tallies == NULL || p->shared == NULL ||
+	    p->joined == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory for %u operations", p->n);
 	take_files(p);
 	p->tell = first_tell(st->order, hand);
@@ -378,8 +503,16 @@ static int player_init(struct player *p, struct stage *st, uint32_t hand, struct
 		if (rama_emu_replay_hand(r, op) != me)
 			continue;
 		p->mine[p->n++] = (uint32_t)i;
-		p->last[op->file] = op->number + 1;
+		p->uses[op->file] += !op->together;
 		rama_emu_replay_plan(&st->plan, op);
+	}
+	for (size_t i = 0; hand == 0 && i < r->n_calls; i++) {
+		const struct rama_emu_replay_call *c = &r->calls[i];
+
+		if (rama_emu_replay_rank(r, c->rank) != (uint32_t)r->m->team->rank)
+			continue;
+		p->calls[p->n_calls++] = (uint32_t)i;
+		p->uses[c->file] += rama_emu_replay_deed_opens(c->deed);
 	}
 	return 0;
 }
@@ -388,11 +521,14 @@ static void player_fini(struct player *p)
 {
 	rama_emu_books_fini(&p->books);
 	free(p->mine);
-	free(p->last);
+	free(p->uses);
+	free(p->calls);
 	free(p->open);
 	free(p->dirty);
 	free(p->units);
 	free(p->tallies);
+	free(p->shared);
+	free(p->joined);
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
@@ -436,6 +572,8 @@ static void add_books(struct player *p)
 			to->task->flaws.first = -1;
 	}
 	rama_emu_tally_add(&to->rank, &p->books.rank);
+	rama_emu_latency_join(&to->read, &p->books.read);
+	rama_emu_latency_join(&to->write, &p->books.write);
 	if (p->books.n_tasks > 0 && to->n_tasks > 0)
 		rama_emu_tally_add(&to->task[0], &p->books.task[0]);
 	for (size_t i = 0; i < p->books.n_spans; i++)

@@ -330,8 +330,11 @@ int rama_look_watch_switch(const struct rama_look_job *j, bool on, struct rama_e
 	struct rama_seg_switch word = { .set_live = true,
 					.live = on ? (1u << RAMA_SEG_EVENT_LAYERS) - 1 : 0 };
 	struct rama_gather_list segs;
-	int rc = rama_gather_find(&segs, j->dir, e), n = 0;
+	int rc, n = 0;
 
+	if (j->dir[0] == '\0')
+		return rama_err_set(e, RAMA_EUSAGE, "`iorama live` does that on its nodes");
+	rc = rama_gather_find(&segs, j->dir, e);
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < segs.n; i++) {

@@ -85,6 +85,19 @@ static void only_functions_that_are_there_are_found(void **state)
 	assert_int_equal(look(&l, "second", &offset), -1);
 }
 
+/* which of them is meant nobody knows */
+static void functions_of_one_name_are_counted(void **state)
+{
+	struct rama_attach_function f;
+	struct library l = made();
+
+	(void)state;
+	l.symbol[1] = l.symbol[2];
+	assert_int_equal(rama_attach_symbol_own((const unsigned char *)&l, sizeof(l), "second", &f),
+			 0);
+	assert_int_equal(f.found, 2);
+}
+
 static void what_lies_outside_is_not_read(void **state)
 {
 	struct library l = made();
@@ -110,4 +123,5 @@ static void what_lies_outside_is_not_read(void **state)
 }
 
 UNIT_GROUP(symbols, test(functions_of_the_c_library_are_where_they_are),
-	   test(only_functions_that_are_there_are_found), test(what_lies_outside_is_not_read))
+	   test(only_functions_that_are_there_are_found), test(functions_of_one_name_are_counted),
+	   test(what_lies_outside_is_not_read))

@@ -32,6 +32,17 @@ static void long_texts_are_cut(void **state)
 	assert_int_equal(e.code, RAMA_EIO);
 }
 
+static void names_in_it_do_nothing_to_a_terminal(void **state)
+{
+	struct rama_err e = { 0 };
+
+	(void)state;
+	rama_err_set(&e, RAMA_EFORMAT, "%s: no µ in it", "a\033[31mb\x7f\xc2\x9b\xff");
+	assert_string_equal(e.text, "a?[31mb????: no µ in it");
+	rama_err_prefix(&e, "\033]0;x\a");
+	assert_string_equal(e.text, "?]0;x?: a?[31mb????: no µ in it");
+}
+
 static void nobody_has_to_want_the_words(void **state)
 {
 	(void)state;
@@ -57,4 +68,5 @@ static void every_error_has_words_and_a_status(void **state)
 }
 
 UNIT_GROUP(err, test(places_are_put_in_front), test(long_texts_are_cut),
-	   test(nobody_has_to_want_the_words), test(every_error_has_words_and_a_status))
+	   test(names_in_it_do_nothing_to_a_terminal), test(nobody_has_to_want_the_words),
+	   test(every_error_has_words_and_a_status))

@@ -46,6 +46,8 @@ static void too_much_changes_nothing(void **state)
 	same = list;
 	size_t had = room;
 	assert_false(RAMA_GROW(list, room, SIZE_MAX / 4));
+	/* so many bytes that their number comes round to a small one */
+	assert_false(RAMA_GROW(list, room, SIZE_MAX / sizeof(*list) + 3));
 	assert_false(RAMA_GROW(list, room, SIZE_MAX));
 	assert_ptr_equal(list, same);
 	assert_int_equal(room, had);

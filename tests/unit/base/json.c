@@ -87,6 +87,7 @@ static void bytes_that_are_no_utf8_are_replaced(void **state)
 		{ "\xc0\x80", BAD BAD },		 /* longer than needed */
 		{ "\xe0\x9f\xbf", BAD BAD BAD },	 /* longer than needed */
 		{ "\xed\xa0\x80", BAD BAD BAD },	 /* half of a pair */
+		{ "\xed\xbf\xbf", BAD BAD BAD },	 /* the other half */
 		{ "\xf4\x90\x80\x80", BAD BAD BAD BAD }, /* above the last character */
 		{ "\xe2\x82", BAD BAD },		 /* cut */
 		{ "\xe2\x82"

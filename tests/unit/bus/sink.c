@@ -65,6 +65,11 @@ static void options(void **st)
 	assert_int_equal(rama_bus_sink_split(&sp, text, "", &e), RAMA_EUSAGE);
 	memcpy(text, "a?one=", 6);
 	assert_int_equal(rama_bus_sink_split(&sp, text, "one ", &e), RAMA_EUSAGE);
+	text[6 + sizeof sp.option->value] = '\0'; /* the NUL has no room */
+	assert_int_equal(rama_bus_sink_split(&sp, text, "one ", &e), RAMA_EUSAGE);
+	text[6 + sizeof sp.option->value - 1] = '\0';
+	assert_int_equal(rama_bus_sink_split(&sp, text, "one ", &e), 0);
+	assert_int_equal(strlen(rama_bus_sink_option(&sp, "one", "")), sizeof sp.option->value - 1);
 }
 
 static void numbers(void **st)

@@ -51,7 +51,7 @@ static void batch_systems_are_known(void **state)
 		  "99[7].pbs",
 		  "7",
 		  "" },
-		{ "", { "LSB_JOBID=555", "LSB_JOBINDEX=0" }, 555, "lsf", "555", "0", "" },
+		{ "", { "LSB_JOBID=555", "LSB_JOBINDEX=0" }, 555, "lsf", "555", "", "" },
 		{ "", { "COBALT_JOBID=31" }, 31, "cobalt", "31", "", "" },
 		{ "", { "JOB_ID=42", "SGE_TASK_ID=undefined" }, 42, "sge", "42", "", "" },
 		{ "", { "JOB_ID=42", "SGE_TASK_ID=9" }, 42, "sge", "42", "9", "" },
@@ -138,5 +138,58 @@ static void often_there_is_none(void **state)
 	assert_false(rama_config_jobid_find(&job, "", vars_lookup, VARS("PALS_APID=")));
 }
 
-UNIT_GROUP(jobid, test(batch_systems_are_known), test(flux_ids), test(a_named_variable_goes_first),
+static void words(const char *const *vars, const char *expected)
+{
+	char got[512];
+
+	rama_config_jobid_words(got, sizeof(got), vars_lookup, (void *)(uintptr_t)vars);
+	assert_string_equal(got, expected);
+}
+
+static void what_batch_systems_say(void **state)
+{
+	(void)state;
+	words(VARS("SLURM_JOB_ID=12", "SLURM_STEP_ID=3", "SLURM_ARRAY_JOB_ID=11",
+		   "SLURM_ARRAY_TASK_ID=0", "SLURM_RESTART_COUNT=1", "SLURM_JOB_NAME=my run",
+		   "SLURM_JOB_ACCOUNT=acc", "SLURM_JOB_PARTITION=gpu", "SLURM_CLUSTER_NAME=c",
+		   "SLURM_JOB_NODELIST=n[1-2]"),
+	      "iorama_step=3\niorama_array=11_0\niorama_restart=1\niorama_name=my run\n"
+	      "iorama_account=acc\niorama_partition=gpu\niorama_cluster=c\n"
+	      "iorama_nodes=n[1-2]\n");
+	words(VARS("SLURM_JOB_ID=12", "SLURM_TASK_PID=77"), "iorama_step=batch\n");
+	words(VARS("PBS_JOBID=99[7].pbs", "PBS_ARRAY_INDEX=7", "PBS_JOBNAME=n", "PBS_QUEUE=q"),
+	      "iorama_array=99_7\niorama_name=n\niorama_partition=q\n");
+	words(VARS("LSB_JOBID=5", "LSB_JOBINDEX=0", "LSB_QUEUE=q", "LSB_PROJECT_NAME=p"),
+	      "iorama_account=p\niorama_partition=q\n");
+	words(VARS("JOB_ID=42", "SGE_TASK_ID=9", "RESTARTED=0", "JOB_NAME=j", "QUEUE=all.q"),
+	      "iorama_array=42_9\niorama_restart=0\niorama_name=j\niorama_partition=all.q\n");
+	words(VARS("JOB_ID=42", "JOB_NAME=j"), ""); /* anybody's */
+	words(VARS("SLURM_JOB_NAME=j"), "");
+}
+
+static void words_harm_no_lines(void **state)
+{
+	char var[600] = "SLURM_JOB_NAME=", nodes[600] = "SLURM_JOB_NODELIST=", expected[700],
+	     few[40];
+	const char *const long_ones[] = { "SLURM_JOB_ID=1", var, nodes, NULL };
+
+	(void)state;
+	words(VARS("SLURM_JOB_ID=1", "SLURM_JOB_NAME=a\niorama_step=9\x1b[31m"),
+	      "iorama_name=a_iorama_step=9_[31m\n");
+	memset(var + 15, 'x', 95);
+	strcpy(var + 110, "\xc3\xa4 and more"); /* the letter would be cut into halves */
+	memset(nodes + 19, 'n', 100);
+	strcpy(expected, "iorama_name=");
+	memset(expected + 12, 'x', 95);
+	strcpy(expected + 107, "\n");
+	words(long_ones, expected);
+	/* all of a line, or nothing of it; what is shorter follows */
+	rama_config_jobid_words(few, 30, vars_lookup,
+				VARS("SLURM_JOB_ID=1", "SLURM_STEP_ID=3",
+				     "SLURM_JOB_NAME=a long one", "SLURM_CLUSTER_NAME="));
+	assert_string_equal(few, "iorama_step=3\n");
+}
+
+UNIT_GROUP(jobid, test(what_batch_systems_say), test(words_harm_no_lines),
+	   test(batch_systems_are_known), test(flux_ids), test(a_named_variable_goes_first),
 	   test(often_there_is_none))

@@ -234,7 +234,7 @@ static void live_events(void **state)
 	assert_true(s.live_memory == 64 * MIB);
 	assert_string_equal(s.live_tag, "");
 	load("", VARS("IORAMA_LIVE=1", "IORAMA_LIVE_MEMORY=64K", "IORAMA_LIVE_TAG=my.site-2_x"));
-	assert_int_equal(s.live, 63);
+	assert_int_equal(s.live, 511);
 	assert_true(s.live_memory == 65536);
 	assert_string_equal(s.live_tag, "my.site-2_x");
 	load("", VARS("IORAMA_LIVE=POSIX,,H5F"));
@@ -453,17 +453,20 @@ static void what_is_wrong_is_said(void **state)
 	static const struct {
 		const char *file, *var, *warning;
 	} rows[] = {
-		{ "FOO 1\n", "X=", "config file: unknown directive 'FOO'\n" },
-		{ "posix\n", "X=", "config file: unknown directive 'posix'\n" },
-		{ "MEMALIGN 8\n", "X=", "config file: unknown directive 'MEMALIGN'\n" },
-		{ "MODMEM\n", "X=", "MODMEM: its value is missing\n" },
-		{ "MODMEM x\n", "X=", "MODMEM: no number: 'x'\n" },
+		{ "FOO 1\n", "X=", "line 1: config file: unknown directive 'FOO'\n" },
+		{ "posix\n", "X=", "line 1: config file: unknown directive 'posix'\n" },
+		{ "MEMALIGN 8\n", "X=", "line 1: config file: unknown directive 'MEMALIGN'\n" },
+		{ "MODMEM\n", "X=", "line 1: MODMEM: its value is missing\n" },
+		{ "MODMEM x\n", "X=", "line 1: MODMEM: no number: 'x'\n" },
+		{ "# of the site\n\nLOG_DIR /logs\n  LEAST_BYTES 64Q\nTRACE 1\n",
+		  "X=", "line 4: LEAST_BYTES: no size: '64Q'\n" },
 		{ "", "DARSHAN_NAMEMEM=0.5", "DARSHAN_NAMEMEM: no number of MiB: '0.5'\n" },
 		{ "", "DARSHAN_MOD_DISABLE=POSIX,Posix",
 		  "DARSHAN_MOD_DISABLE: no such module: 'Posix'\n" },
-		{ "MAX_RECORDS 5\n", "X=", "MAX_RECORDS: modules are missing\n" },
-		{ "MAX_RECORDS -5 POSIX\n", "X=", "MAX_RECORDS: no number of records: '-5'\n" },
-		{ "NAME_EXCLUDE a( POSIX\n", "X=", "NAME_EXCLUDE: ( without ) 'a('\n" },
+		{ "MAX_RECORDS 5\n", "X=", "line 1: MAX_RECORDS: modules are missing\n" },
+		{ "MAX_RECORDS -5 POSIX\n",
+		  "X=", "line 1: MAX_RECORDS: no number of records: '-5'\n" },
+		{ "NAME_EXCLUDE a( POSIX\n", "X=", "line 1: NAME_EXCLUDE: ( without ) 'a('\n" },
 		{ "", "IORAMA_RECORDS=x", "IORAMA_RECORDS: no number: 'x'\n" },
 		{ "", "IORAMA_TRACE_MEMORY=1X", "IORAMA_TRACE_MEMORY: no size: '1X'\n" },
 		{ "", "IORAMA_JOB=../a", "IORAMA_JOB: no name of a job: '../a'\n" },
@@ -561,7 +564,22 @@ static void any_bytes(void **state)
 	}
 }
 
-UNIT_GROUP(settings, test(built_in_values), test(each_line_of_a_file),
+/* launchers are not observed themselves, unless somebody wants it; what only runs another is */
+static void launchers(void **state)
+{
+	(void)state;
+	rama_config_settings_init(&s);
+	assert_true(rama_config_settings_launcher(&s, "/usr/bin/srun", 13));
+	assert_true(rama_config_settings_launcher(&s, "orted", 5));
+	assert_true(rama_config_settings_launcher(&s, "mpiexec.hydra -n 2", 13));
+	assert_false(rama_config_settings_launcher(&s, "timeout", 7));
+	assert_false(rama_config_settings_launcher(&s, "/srun/prog", 10));
+	assert_false(rama_config_settings_launcher(&s, "srunner", 7));
+	rama_config_settings_env(&s, vars_lookup, VARS("DARSHAN_APP_INCLUDE=srun"));
+	assert_false(rama_config_settings_launcher(&s, "/usr/bin/srun", 13));
+}
+
+UNIT_GROUP(settings, test(launchers), test(built_in_values), test(each_line_of_a_file),
 	   test(variables_win_over_the_file), test(our_variables), test(live_events),
 	   test(memory_of_all_modules), test(files_of_mpi), test(switched_off),
 	   test(modules_on_and_off), test(memory_for_traces), test(system_files_are_not_recorded),

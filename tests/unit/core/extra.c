@@ -56,6 +56,21 @@ static void each_kind_adds_to_its_counter_alone(void **state)
 	}
 }
 
+/* names that the file had are kept as they are */
+static void origins_stay(void **state)
+{
+	struct rama_core_extra_file f;
+
+	(void)state;
+	rama_core_extra_init(&f, 77);
+	f.w[RAMA_TAB_EXTRA_RENAMED_FROM].u = 5;
+	f.w[RAMA_TAB_EXTRA_STREAM].u = 6;
+	apply(&f, call(RAMA_TAB_OP_UNLINK, 4));
+	finish(&f);
+	assert_int_equal(w[RAMA_TAB_EXTRA_RENAMED_FROM].u, 5);
+	assert_int_equal(w[RAMA_TAB_EXTRA_STREAM].u, 6);
+}
+
 static void what_other_records_count_is_left_to_them(void **state)
 {
 	static const uint8_t kinds[] = {
@@ -123,6 +138,6 @@ static void words_kept_beside_posix_are_zero(void **state)
 	assert_true(w[RAMA_TAB_EXTRA_OPENS_FAILED].u == 0x5a5a5a5a5a5a5a5au);
 }
 
-UNIT_GROUP(extra, test(each_kind_adds_to_its_counter_alone),
+UNIT_GROUP(extra, test(each_kind_adds_to_its_counter_alone), test(origins_stay),
 	   test(what_other_records_count_is_left_to_them), test(failures_are_counted_apart),
 	   test(overlapping_calls_count_their_time_once), test(words_kept_beside_posix_are_zero))

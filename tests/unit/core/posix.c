@@ -196,7 +196,7 @@ static void accesses_of_no_bytes_count(void **state)
 	assert_int_equal(count(RAMA_TAB_POSIX_SIZE_READ_0_100), 1);
 	assert_int_equal(count(RAMA_TAB_POSIX_MAX_BYTE_READ), 0);
 	assert_int_equal(count(RAMA_TAB_POSIX_ACCESS1_COUNT), 0);
-	assert_int_equal(f.last_read, -1);
+	assert_int_equal(f.read.next, 0);
 	apply(next(RAMA_TAB_OP_READ, 0)); /* 0 comes right after -1 */
 	assert_int_equal(count(RAMA_TAB_POSIX_CONSEC_READS), 1);
 	assert_int_equal(extra(RAMA_TAB_EXTRA_CONSEC_READS), 1);
@@ -397,6 +397,7 @@ static void syncs_are_time_of_writing_without_being_writes(void **state)
 	assert_int_equal(count(RAMA_TAB_POSIX_WRITES), 0);
 	assert_true(ticks(RAMA_TAB_POSIX_F_WRITE_TIME) == 50);
 	assert_true(extra_ticks(RAMA_TAB_EXTRA_F_WRITE_SUM) == 60);
+	assert_true(rama_core_posix_sync_time(&f, TICK) == 60 * TICK);
 	assert_true(ticks(RAMA_TAB_POSIX_F_WRITE_START_TIMESTAMP) == 0);
 	assert_true(ticks(RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP) == 0);
 	assert_true(ticks(RAMA_TAB_POSIX_F_MAX_WRITE_TIME) == 0);

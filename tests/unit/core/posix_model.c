@@ -284,6 +284,19 @@ static void own_counters_are_what_the_history_says(void **state)
 			struct rama_core_op op = random_op(&r, &now);
 			int kind = i % 3 == 0;
 
+			if (rng_below(&r, 9) == 0) { /* does not make it forget */
+				op.kind = rng_below(&r, 2) ? RAMA_TAB_OP_OPEN : RAMA_TAB_OP_CLOSE;
+				op.ok = true;
+				rama_core_posix_apply(&f, &op);
+				off = op.kind == RAMA_TAB_OP_OPEN ? 0 : off;
+				continue;
+			}
+			if (rng_below(&r, 9) == 0) { /* time of writing, too */
+				op.kind = RAMA_TAB_OP_SYNC;
+				rama_core_posix_apply(&f, &op);
+				time[1] += op.ok ? op.t1 - op.t0 : 0;
+				continue;
+			}
 			op.kind = kind ? RAMA_TAB_OP_WRITE : RAMA_TAB_OP_READ;
 			rama_core_posix_apply(&f, &op);
 			if (!op.ok) {

@@ -267,7 +267,9 @@ static void some_modules_are_never_reduced(void **state)
 		bool never = id == RAMA_TAB_MOD_DXT_POSIX || id == RAMA_TAB_MOD_DXT_MPIIO ||
 			     id == RAMA_TAB_MOD_DXT_STDIO || id == RAMA_TAB_MOD_HEATMAP ||
 			     id == RAMA_TAB_MOD_APMPI || id == RAMA_TAB_MOD_APXC ||
-			     id == RAMA_TAB_MOD_LUSTRE || id == RAMA_TAB_MOD_PROCESS;
+			     id == RAMA_TAB_MOD_LUSTRE || id == RAMA_TAB_MOD_PROCESS ||
+			     id == RAMA_TAB_MOD_CALLS || id == RAMA_TAB_MOD_PHASE ||
+			     id == RAMA_TAB_MOD_SITES;
 
 		if (rama_tab_module_get(id))
 			assert_int_equal(rama_core_reducible(rama_tab_module_get(id)), !never);

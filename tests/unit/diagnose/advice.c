@@ -54,6 +54,12 @@ static void names_become_literals(void **state)
 	assert_string_equal(filled("ls {dir}", RAMA_DIAG_LANGUAGE_SHELL, NULL),
 			    "ls '/scratch/run'");
 	assert_string_equal(filled("{program}", RAMA_DIAG_LANGUAGE_SHELL, NULL), "'/opt/bin/app'");
+	assert_string_equal(filled("{command}", RAMA_DIAG_LANGUAGE_SHELL, NULL),
+			    "mpirun -n 8 /opt/bin/app -n 1");
+	view.processes = true; /* without MPI */
+	assert_string_equal(filled("{command}", RAMA_DIAG_LANGUAGE_SHELL, NULL),
+			    "/opt/bin/app -n 1");
+	view.processes = false;
 	assert_string_equal(filled("of {file}", RAMA_DIAG_LANGUAGES, NULL),
 			    "of /scratch/run/out.dat");
 	file.name = "it's";
@@ -144,6 +150,12 @@ static void what_fits_is_what_the_program_calls(void **state)
 {
 	(void)state;
 	assert_int_equal(fits(), RAMA_DIAG_FIT_POSIX | RAMA_DIAG_FIT_RANKS);
+	view.processes = true; /* no MPI for a program without it */
+	assert_int_equal(fits(), RAMA_DIAG_FIT_POSIX);
+	view.processes = false;
+	file.io.bytes_written = 1;
+	assert_int_equal(fits(), RAMA_DIAG_FIT_POSIX | RAMA_DIAG_FIT_RANKS | RAMA_DIAG_FIT_WRITES);
+	file.io.bytes_written = 0;
 	view.nprocs = 1;
 	assert_int_equal(fits(), RAMA_DIAG_FIT_POSIX);
 	view.nprocs = 8;

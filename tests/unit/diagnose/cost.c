@@ -71,6 +71,16 @@ static void nobody_loses_more_than_the_file_took(void **state)
 	rama_diag_cost_fini(&c);
 	rama_diag_facts_fini(&facts);
 	job_end(&job);
+	/* nor what its rank spends in other files */
+	job_begin(&job, 2, 100);
+	job_writes(&job, job_file(&job, "a", 0), 10, 10, 10);
+	job_writes(&job, job_file(&job, "b", 0), 10, 10, 30);
+	known();
+	add(&c, 0, RAMA_DIAG_PLACE_DISK, 500);
+	near(rama_diag_cost_path(&c, &facts), 10);
+	rama_diag_cost_fini(&c);
+	rama_diag_facts_fini(&facts);
+	job_end(&job);
 }
 
 static void times_of_threads_add_up_to_the_run_time_at_most(void **state)

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "emulate/own/own.h"
+#include "emulate/own/place.h"
 #include "emulate/pattern.h"
 
 static void lines_come_out_as_they_went_in(void **state)
@@ -88,4 +88,31 @@ static void data_tell_whose_they_are(void **state)
 	assert_int_equal(whose(b, sizeof(b)), 0);
 }
 
-UNIT_GROUP(own, test(lines_come_out_as_they_went_in), test(data_tell_whose_they_are))
+/* whatever a name says, it leads nowhere but below its place */
+static void names_lead_down_only(void **state)
+{
+	static const char *const bad[] = { "/d/..",    "/d/../x", "/d/a/../x", "/d/a/..",
+					   "/d//../x", "/e/x",	  "/d",	       "/dx" };
+	static const char *const good[] = { "/d/x", "/d/..x", "/d/a/x..", "/d/a/...", "/d//x" };
+	struct rama_emu_own *own = NULL;
+	struct rama_emu_team t;
+	struct rama_err e = { 0 };
+	const char *name;
+	int worst = -1;
+
+	(void)state;
+	assert_int_equal(rama_emu_team_local(&t, 1, &e), 0);
+	assert_int_equal(rama_emu_own_new(&own, &t, &e), 0);
+	assert_int_equal(rama_emu_own_where(own, "/d", &e), 0); /* it need not be there */
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		if (rama_emu_own_find(own, bad[i], &name) != NULL)
+			fail_msg("%s leads to %s", bad[i], name);
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		if (rama_emu_own_find(own, good[i], &name) == NULL)
+			fail_msg("%s is not found", good[i]);
+	rama_emu_own_free(own, false);
+	rama_emu_team_end(&t, 0, &worst, &e);
+}
+
+UNIT_GROUP(own, test(names_lead_down_only), test(lines_come_out_as_they_went_in),
+	   test(data_tell_whose_they_are))

@@ -117,4 +117,40 @@ static void every_task_runs_once_in_order(void **state)
 	}
 }
 
-UNIT_GROUP(schedule, test(data_draw_tasks_to_their_node), test(every_task_runs_once_in_order))
+/* Where a unit has one writer at a time, its second one waits, and others do not. */
+static void writers_take_turns(void **state)
+{
+	static const uint32_t node[] = { 0, 0, 0, 0 };
+	struct rama_emu_graph g;
+	struct rama_emu_schedule *s;
+	struct rama_emu_placement p;
+	struct rama_err e = { 0 };
+
+	(void)state;
+	read_graph(&g, "[data a]\nsize = 10\n[data b]\nsize = 10\n[task w0]\nwrites = a\n[task "
+		       "w1]\nwrites = a\n[task w2]\nwrites = b\n");
+	for (int alone = 0; alone < 2; alone++) {
+		s = rama_emu_schedule_new(&g, 4, node, 2, &e);
+		if (alone)
+			rama_emu_schedule_alone(s);
+		for (uint32_t iteration = 0; iteration < 2; iteration++) {
+			uint32_t first;
+
+			assert_true(rama_emu_schedule_next(s, &p));
+			first = p.task;
+			assert_true(rama_emu_schedule_next(s, &p));
+			assert_int_equal(rama_emu_schedule_next(s, &p), !alone);
+			rama_emu_schedule_done(s, first, iteration);
+			assert_int_equal(rama_emu_schedule_next(s, &p), alone);
+			for (uint32_t i = 0; i < 3; i++)
+				if (i != first)
+					rama_emu_schedule_done(s, i, iteration);
+		}
+		assert_true(rama_emu_schedule_finished(s));
+		rama_emu_schedule_free(s);
+	}
+	rama_emu_graph_fini(&g);
+}
+
+UNIT_GROUP(schedule, test(data_draw_tasks_to_their_node), test(every_task_runs_once_in_order),
+	   test(writers_take_turns))

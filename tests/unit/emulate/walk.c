@@ -82,4 +82,60 @@ static void even_walks_have_as_many_calls(void **state)
 				}
 }
 
-UNIT_GROUP(walk, test(parts_make_the_whole), test(even_walks_have_as_many_calls))
+/* Requests of drawn sizes: each byte is of one part exactly, sizes are those that were asked for,
+ * as often as they were, and every part has as many calls where that is asked for. */
+static void sizes_are_drawn(void **state)
+{
+	static const struct rama_emu_split split = {
+		.n = 3, .size = { 1, 4, 16 }, .largest = 16, .below = { 0.6, 0.9, 1 }
+	};
+	enum { SIZE = 20011, PARTS = 3 };
+
+	(void)state;
+	for (int order = RAMA_EMU_SEQUENTIAL; order <= RAMA_EMU_RANDOM; order++)
+		for (int even = 0; even < 2; even++) {
+			unsigned char seen[SIZE] = { 0 };
+			uint64_t n[3] = { 0 }, other = 0, all = 0, calls[PARTS] = { 0 };
+
+			for (uint32_t part = 0; part < PARTS; part++) {
+				struct rama_emu_walk w = { .size = SIZE,
+							   .request = 256,
+							   .order = (enum rama_emu_order)order,
+							   .part = part,
+							   .parts = PARTS,
+							   .split = &split,
+							   .even = even != 0,
+							   .seed = 5 };
+				int64_t offset, length;
+
+				rama_emu_walk_start(&w);
+				while (rama_emu_walk_next(&w, &offset, &length)) {
+					assert_true(length > 0 || even);
+					assert_true(offset >= 0 && offset + length <= SIZE);
+					for (int64_t i = offset; i < offset + length; i++)
+						seen[i]++;
+					calls[part]++;
+					all += length > 0;
+					n[0] += length == 1;
+					n[1] += length == 4;
+					n[2] += length == 16;
+					other += length > 0 && length != 1 && length != 4 &&
+						 length != 16;
+				}
+			}
+			for (int64_t i = 0; i < SIZE; i++)
+				assert_int_equal(seen[i], 1);
+			if (even)
+				assert_true(calls[0] == calls[1] && calls[1] == calls[2]);
+			assert_true(other <= 1); /* the end of the file */
+			assert_true((double)n[0] > 0.55 * (double)all &&
+				    (double)n[0] < 0.66 * (double)all);
+			assert_true((double)n[1] > 0.26 * (double)all &&
+				    (double)n[1] < 0.34 * (double)all);
+			assert_true((double)n[2] > 0.06 * (double)all &&
+				    (double)n[2] < 0.13 * (double)all);
+		}
+}
+
+UNIT_GROUP(walk, test(parts_make_the_whole), test(even_walks_have_as_many_calls),
+	   test(sizes_are_drawn))

@@ -223,6 +223,30 @@ static void make_image(struct seg *s, unsigned k, uint32_t phase, const char *co
 			  .name = 1, .kind = RAMA_TAB_OP_READ, .start = SEG_SECOND, .length = 5 });
 	s->state->missed = 1;
 	s->state->threads_most = 5 - k;
+	s->state->usage[0] = (struct rama_seg_usage){ 7, 1000, 2000 };
+	s->state->usage[1] = (struct rama_seg_usage){ 17 + k, 501000, 252000 };
+	s->state->usage_known = 2;
+}
+
+/* what the system counts is not known of a process that was killed, nor of all of one whose last
+ * program was */
+static void usage_that_is_not_known(void **st)
+{
+	struct check *c;
+	struct job j;
+	struct seg s;
+
+	(void)st;
+	begin(&j);
+	make_image(&s, 0, RAMA_SEG_REPLACED, "first");
+	add(&j, &s);
+	make_image(&s, 1, RAMA_SEG_RUNNING, "second");
+	s.state->usage_known = 1;
+	add(&j, &s);
+	c = gather(&j);
+	assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 0)->w[RAMA_TAB_PROCESS_MAJOR_FAULTS].i,
+			 -1);
+	end(&j, c);
 }
 
 static void programs_of_a_process_share_a_rank(void **st)
@@ -254,6 +278,9 @@ static void programs_of_a_process_share_a_rank(void **st)
 	assert_int_equal(r->w[RAMA_TAB_PROCESS_ENDED].i, 1);
 	assert_int_equal(r->w[RAMA_TAB_PROCESS_CALLS_MISSED].i, 2);
 	assert_int_equal(r->w[RAMA_TAB_PROCESS_THREADS].i, 5);
+	assert_int_equal(r->w[RAMA_TAB_PROCESS_MAJOR_FAULTS].i, 10 + 11);
+	assert_float_equal(r->w[RAMA_TAB_PROCESS_F_USER_TIME].f, 2 * 0.5, 1e-9);
+	assert_float_equal(r->w[RAMA_TAB_PROCESS_F_SYSTEM_TIME].f, 2 * 0.25, 1e-9);
 	assert_float_equal(r->w[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f, 12, 1e-6);
 	assert_int_equal(r->r.count[0], 2);
 	assert_memory_equal(r->array[0], "second -x", 10);
@@ -326,7 +353,7 @@ static void killed_processes_are_marked(void **st)
 	make(&s, 10, 1, 0);
 	opened(&s, "/a", 1);
 	add(&j, &s);
-	make(&s, 11, 10, 1);
+	make(&s, 11, 1, 1); /* not a child of the other */
 	s.state->phase = RAMA_SEG_RUNNING;
 	s.id->clock.tick1 = s.id->clock.mono1 = 0;
 	s.id->clock.real0 += 20 * SEG_SECOND;
@@ -342,6 +369,34 @@ static void killed_processes_are_marked(void **st)
 	assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 1)->w[RAMA_TAB_PROCESS_ENDED].i, 0);
 	assert_int_equal(c->log.job.end_sec, 1700000025); /* the last thing that is known */
 	end(&j, c);
+}
+
+/* a worker that was ended by a signal while its parent came to its own end */
+static void stopped_workers_are_whole(void **st)
+{
+	struct check *c;
+	struct job j;
+	struct seg s;
+
+	(void)st;
+	for (int killed = 0; killed < 2; killed++) {
+		begin(&j);
+		make(&s, 10, 1, 0);
+		if (killed)
+			s.state->phase = RAMA_SEG_RUNNING;
+		opened(&s, "/a", 1);
+		add(&j, &s);
+		make(&s, 11, 10, 1);
+		s.state->phase = RAMA_SEG_RUNNING;
+		opened(&s, "/b", 1);
+		add(&j, &s);
+		c = gather(&j);
+		assert_int_equal(j.result.unfinished, killed ? 2 : 0);
+		assert_int_equal(c->partial, killed ? RAMA_LOG_PARTIAL_END : 0);
+		assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 1)->w[RAMA_TAB_PROCESS_ENDED].i,
+				 killed ? 0 : RAMA_GATHER_ENDED_STOPPED);
+		end(&j, c);
+	}
 }
 
 /* its last program was not observed: a static one, or one that was switched off */
@@ -614,7 +669,8 @@ UNIT_GROUP(job, test(processes_become_ranks_by_start), test(ranks_without_segmen
 	   test(a_log_of_ranks_that_is_damaged_is_named),
 	   test(ranks_follow_the_fork_not_the_first_call),
 	   test(files_of_all_are_reduced_when_asked), test(notes_job_and_command),
-	   test(programs_of_a_process_share_a_rank), test(shared_files_count_processes),
-	   test(killed_processes_are_marked), test(replaced_by_a_stranger),
+	   test(programs_of_a_process_share_a_rank), test(usage_that_is_not_known),
+	   test(shared_files_count_processes), test(killed_processes_are_marked),
+	   test(stopped_workers_are_whole), test(replaced_by_a_stranger),
 	   test(unreadable_segments_are_told), test(nothing_to_read_leaves_nothing),
 	   test(life_is_seen), test(segments_are_found))

@@ -38,7 +38,7 @@ static void empty_process(void **st)
 	assert_string_equal(c->log.mounts[0].path, "/home");
 	assert_string_equal(c->log.mounts[0].type, "nfs");
 	for (unsigned id = 0; id < RAMA_TAB_MODULES; id++)
-		assert_int_equal(c->log.part[id].version, id == RAMA_TAB_MOD_PROCESS ? 1 : 0);
+		assert_int_equal(c->log.part[id].version, id == RAMA_TAB_MOD_PROCESS ? 2 : 0);
 	r = check_get(c, RAMA_TAB_MOD_PROCESS, 0);
 	assert_int_equal(r->w[RAMA_TAB_PROCESS_PID].i, 100);
 	assert_int_equal(r->w[RAMA_TAB_PROCESS_PPID].i, 99);

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "index/import.h"
-#include "index/import_parts.h"
+#include "index/import_stream.h"
 #include "messages.h"
 
 /* ---- a store that keeps all it is given

@@ -60,7 +60,7 @@ static void a_directory_without_segments(void **st)
 	assert_non_null(mkdtemp(dir));
 	rama_job_view_init(&v, NULL);
 	assert_int_equal(rama_job_view_add_segments(&v, dir, &e), RAMA_EMISSING);
-	assert_non_null(strstr(e.text, "has no segments"));
+	assert_non_null(strstr(e.text, "without segments"));
 	rama_job_view_fini(&v);
 	segs_remove(dir);
 }

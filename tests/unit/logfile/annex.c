@@ -28,7 +28,7 @@ static void make_log(struct memfile *f, uint8_t kind, unsigned threads)
 			s.seg[0][k][RAMA_TAB_SEG_THREAD].u = threads > 0 ? 7000 + k % threads : 0;
 		sample_write(&w, &s);
 	}
-	rama_log_writer_module(&w, RAMA_TAB_MOD_EXTRA, 1);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_EXTRA, 3);
 	sample_make(&s, RAMA_TAB_MOD_EXTRA, &r, 0);
 	sample_write(&w, &s);
 	rama_log_writer_section(&w, &foreign);
@@ -93,7 +93,7 @@ static void it_comes_back(void **state)
 			make_log(&f, kind, threads);
 			reading_open(&in, &f);
 			assert_int_equal(in.log.annex.n, threads > 0 ? 3 : 2);
-			assert_int_equal(in.log.part[RAMA_TAB_MOD_EXTRA].version, 1);
+			assert_int_equal(in.log.part[RAMA_TAB_MOD_EXTRA].version, 3);
 			assert_true(in.log.partial >> RAMA_TAB_MOD_EXTRA & 1);
 			assert_int_equal(rama_log_has_threads(&in.log, RAMA_TAB_MOD_DXT_POSIX),
 					 threads > 0);
@@ -207,7 +207,7 @@ static void a_bad_directory_is_a_note(void **state)
 	}
 	with_entry(&f, 0, 24, number(&f, dir + 24) + 1, "outside"); /* overlaps the next */
 	with_entry(&f, 1, 0, RAMA_TAB_MOD_EXTRA, "number that it cannot have");
-	with_entry(&f, 0, 4, 2, "EXTRA: version 2 of the annex is not known");
+	with_entry(&f, 0, 4, 4, "EXTRA: version 4 of the annex is not known");
 	with_entry(&f, 0, 4, 0, "EXTRA: version 0 of the annex is not known");
 	memfile_free(&f);
 }

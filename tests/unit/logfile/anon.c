@@ -219,6 +219,12 @@ static void references_follow_the_new_ids(void **state)
 	s.w[RAMA_TAB_POSIX_RENAMED_FROM].u = 0;
 	rama_log_anon_record(&h.a, &s.r);
 	assert_int_equal(s.w[RAMA_TAB_POSIX_RENAMED_FROM].u, 0);
+	make_record(&s, RAMA_TAB_MOD_EXTRA, file);
+	s.w[RAMA_TAB_EXTRA_RENAMED_FROM].u = dataset;
+	s.w[RAMA_TAB_EXTRA_STREAM].u = dataset;
+	rama_log_anon_record(&h.a, &s.r);
+	assert_true(s.w[RAMA_TAB_EXTRA_RENAMED_FROM].u == rama_log_anon_id(&h.a, dataset));
+	assert_true(s.w[RAMA_TAB_EXTRA_STREAM].u == rama_log_anon_id(&h.a, dataset));
 	hidden_free(&h);
 }
 

@@ -85,8 +85,11 @@ void sample_make(struct sample *s, unsigned module, struct rng *r, unsigned inde
 		make_layout(s, r);
 	else if (module == RAMA_TAB_MOD_HEATMAP)
 		set_array(s, 0, 20), set_array(s, 1, 20);
-	else if (module == RAMA_TAB_MOD_MDHIM || module == RAMA_TAB_MOD_PROCESS)
+	else if (module == RAMA_TAB_MOD_MDHIM || module == RAMA_TAB_MOD_PROCESS ||
+		 module == RAMA_TAB_MOD_PHASE || module == RAMA_TAB_MOD_SITES)
 		set_array(s, 0, rng_below(r, 9));
+	else if (module == RAMA_TAB_MOD_CALLS)
+		set_array(s, 0, rng_below(r, 9)), set_array(s, 1, rng_below(r, 9));
 	for (unsigned k = 0; k < 2 && (m->flags & RAMA_TAB_TRACE); k++)
 		set_array(s, k, rng_below(r, SAMPLE_SEGMENTS + 1));
 }

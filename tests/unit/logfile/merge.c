@@ -113,6 +113,8 @@ struct merging {
 	uint64_t partial;
 };
 
+static const char *const *told; /* metadata of each log, or NULL */
+
 static int merge_some(struct merging *m, const struct process *p, size_t n, bool renumber,
 		      bool reduce)
 {
@@ -126,6 +128,8 @@ static int merge_some(struct merging *m, const struct process *p, size_t n, bool
 	for (size_t i = 0; i < n; i++) {
 		write_process(&m->file[i], &p[i]);
 		reading_open(&m->in[i], &m->file[i]);
+		if (told != NULL) /* now: opening tells what is missing, as a fault */
+			snprintf(m->in[i].log.job.metadata, RAMA_LOG_META_SIZE, "%s", told[i]);
 		m->input[i] =
 			(struct rama_log_merge_input){ .log = &m->in[i].log, .path = path[i] };
 	}
@@ -634,6 +638,51 @@ static void names_and_mounts_are_joined(void **state)
 	merging_free(&m);
 }
 
+/* what the log of both would say */
+static void joined(const struct process *p, const char *const say[2], bool renumber,
+		   const char *want)
+{
+	struct merging m;
+
+	told = say;
+	assert_int_equal(merge_some(&m, p, 2, renumber, true), 0);
+	told = NULL;
+	assert_string_equal(m.m.job.metadata, want);
+	merging_free(&m);
+}
+
+/* halves of a job of which some ranks were killed: what one lacks the other may have */
+static void ranks_are_missing_that_no_log_has(void **state)
+{
+	static const struct process p[] = {
+		{ 0, 8, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 1, 1 } } },
+		{ 1,
+		  8,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 2, 3, 1, 1 }, { RAMA_TAB_MOD_POSIX, 2, 6, 1, 1 } } },
+	};
+	static const char *const say[] = { "a=1\niorama_missing=2-4,6\niorama_unfinished=2\nz=9\n",
+					   "iorama_unfinished=3\n" };
+	static const char *const each[] = { "iorama_missing=3\n", "iorama_missing=0-2\n" };
+
+	(void)state;
+	joined(p, say, false, "a=1\nz=9\niorama_missing=2,4\niorama_unfinished=5\n");
+	joined(p, each, false, "iorama_missing=1-2\n");
+	joined(p, each, true, "iorama_missing=3,8-10\n"); /* two jobs: the second begins at 8 */
+}
+
+static void nothing_is_missing_when_all_are_found(void **state)
+{
+	static const struct process p[] = {
+		{ 0, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 1, 1 } } },
+		{ 1, 2, 0, { { RAMA_TAB_MOD_POSIX, 2, 1, 1, 1 } } },
+	};
+	static const char *const say[] = { "iorama_missing=1\n", "iorama_missing=0\n" };
+
+	(void)state;
+	joined(p, say, false, "");
+}
+
 UNIT_GROUP(merge, test(files_of_all_ranks_become_one_record), test(three_logs_are_one_job),
 	   test(nothing_is_reduced_if_not_wanted), test(arrays_of_servers_are_added_up),
 	   test(a_layout_is_kept_once), test(ranks_that_collide_are_refused),
@@ -643,4 +692,5 @@ UNIT_GROUP(merge, test(files_of_all_ranks_become_one_record), test(three_logs_ar
 	   test(numbers_of_processes_must_make_sense), test(absurd_ranks_do_no_harm),
 	   test(times_count_from_the_earliest_start), test(heat_maps_get_one_width),
 	   test(heat_maps_keep_200_bins_at_most), test(flags_of_incomplete_modules_are_joined),
-	   test(names_and_mounts_are_joined))
+	   test(names_and_mounts_are_joined), test(ranks_are_missing_that_no_log_has),
+	   test(nothing_is_missing_when_all_are_found))

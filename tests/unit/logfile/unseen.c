@@ -5,8 +5,9 @@
 
 static void line_and_back(void **state)
 {
-	struct rama_log_unseen_sum s = { 0 }, t = { 0 };
-	char line[RAMA_LOG_UNSEEN_LINE], text[200];
+	struct rama_log_unseen_sum s = { 0 }, t = { 0 }, u = { 0 };
+	char line[RAMA_LOG_UNSEEN_LINE], text[200], *at;
+	unsigned names = 0;
 
 	(void)state;
 	rama_log_unseen_line(&s, line);
@@ -27,6 +28,15 @@ static void line_and_back(void **state)
 		text, "4 statically linked (busybox, tool), 1 for another C library (a?b?c?d?e?)");
 	rama_log_unseen_join(&t, &s);
 	assert_int_equal(t.n[RAMA_UNSEEN_STATIC], 8);
+	for (unsigned i = 0; i < 40; i++) { /* the first ones are named, all are counted */
+		snprintf(text, sizeof(text), "p%u", i);
+		rama_log_unseen_add(&u, RAMA_UNSEEN_BITS, 1, text);
+	}
+	rama_log_unseen_line(&u, line);
+	for (at = line; (at = strchr(at, 'p')) != NULL; at++)
+		names++;
+	assert_int_equal(names, RAMA_LOG_UNSEEN_NAMES);
+	assert_int_equal(u.n[RAMA_UNSEEN_BITS], 40);
 	rama_log_unseen_text(&t, text, 20); /* cut, but whole pieces */
 	assert_true(strlen(text) < 20);
 }

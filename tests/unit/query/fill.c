@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/out.h"
-#include "store/parts.h"
+#include "store/handle.h"
 
 struct filled filled_job(unsigned i)
 {

@@ -161,4 +161,52 @@ static void of_time(void **state)
 	rama_store_close(s);
 }
 
-UNIT_GROUP(job, test(a_row), test(its_tables), test(of_events), test(of_time))
+/* ---- which jobs a word means ----------------------------------------------------------------- */
+
+static void means(struct rama_store *s, const char *word, bool all, const char *want)
+{
+	struct rama_err e = { 0 };
+	int64_t *job = NULL;
+	char got[100] = "";
+	size_t n = 0;
+
+	if (rama_query_job_find(s, word, all, &job, &n, &e) != 0)
+		assert_true(n == 0 && job == NULL && e.text[0] != '\0');
+	for (size_t i = 0; i < n; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), " %lld", (long long)job[i]);
+	if (strcmp(got, want) != 0)
+		fail_msg("%s means%s, not%s", word, got, want);
+	free(job);
+}
+
+static void steps_of_batch_jobs(void **state)
+{
+	struct rama_store *s = fresh();
+
+	(void)state;
+	/* two steps, one of before it was started again, another user's, another cluster's */
+	run_script(
+		s,
+		"INSERT INTO jobs (number, key, jobid, uid, start_ns, batch_step, batch_name,"
+		" batch_restart, batch_cluster) VALUES (1, 'a', 4242, 7, 100, '0', 'x', 1, ''),"
+		" (2, 'b', 4242, 7, 200, '1', 'x', 1, ''), (3, 'c', 4242, 7, 50, '0', 'x', 0, ''),"
+		" (4, 'd', 4242, 8, 150, '0', 'x', 1, ''), (5, 'e', 4242, 7, 150, '0', 'x', 1, "
+		"'z'),"
+		" (6, 'f', 9, 7, 10, '', '', 0, '')");
+	means(s, "4242", false, " 1 2");
+	means(s, "4242", true, " 3 1 2");
+	means(s, "id=4242", false, " 1 2");
+	means(s, "4242.1", false, " 2");
+	means(s, "id=4242.0", true, " 3 1");
+	means(s, "4242.7", false, "");
+	means(s, "4242.", false, "");
+	means(s, "id=", false, "");
+	means(s, "id=1", false, "");
+	means(s, "1", false, " 1");
+	means(s, "9", false, " 6");
+	means(s, "id=9", false, " 6");
+	rama_store_close(s);
+}
+
+UNIT_GROUP(job, test(a_row), test(steps_of_batch_jobs), test(its_tables), test(of_events),
+	   test(of_time))

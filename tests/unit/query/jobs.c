@@ -156,6 +156,8 @@ static const struct asked questions[] = {
 	{ .since = T0 + 60000000000 },
 	{ .until = T0 + 20000000000 },
 	{ .since = T0 + 50000000000, .until = T0 + 10000000000, .user = "user2" },
+	{ .where = "cost <= 0.5" },
+	{ .where = "cost >= 0.5" },
 };
 
 static void conditions_too(void **state)

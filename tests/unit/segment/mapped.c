@@ -104,6 +104,17 @@ static void switches_need_no_lock(void **st)
 	assert_int_equal(was.trace, 3);
 	assert_int_equal(s.control->live, 5);
 	assert_int_equal(s.control->trace, 3);
+	/* lent: until then; switched once more, for good */
+	{
+		struct rama_seg_switch to = { .set_live = true, .live = 5, .live_until = 77 };
+
+		assert_int_equal(rama_seg_mapped_switch(path, UINT32_MAX, &to, &was, &e), 0);
+		assert_int_equal(s.control->live_until, 77);
+		to.live_until = 0;
+		assert_int_equal(rama_seg_mapped_switch(path, UINT32_MAX, &to, &was, &e), 0);
+		assert_int_equal(was.live_until, 77);
+		assert_int_equal(s.control->live_until, 0);
+	}
 	assert_int_equal(
 		rama_seg_mapped_switch(path, UINT32_MAX,
 				       &(struct rama_seg_switch){ .set_trace = true, .trace = 0 },

@@ -33,13 +33,16 @@ static void layers_keep_their_numbers(void **state)
 		      { "MPI-IO", RAMA_SEG_LAYER_MPIIO, RAMA_TAB_MOD_DXT_MPIIO },
 		      { "H5D", RAMA_SEG_LAYER_H5D, RAMA_TAB_MOD_DXT_MPIIO },
 		      { "PNETCDF", RAMA_SEG_LAYER_PNETCDF, RAMA_TAB_MOD_DXT_MPIIO },
-		      { "H5F", RAMA_SEG_LAYER_H5F, 0 } };
+		      { "H5F", RAMA_SEG_LAYER_H5F, 0 },
+		      { "FUSE", RAMA_SEG_LAYER_FUSE, RAMA_TAB_MOD_DXT_POSIX },
+		      { "CLIENT", RAMA_SEG_LAYER_CLIENT, RAMA_TAB_MOD_DXT_POSIX },
+		      { "SERVER", RAMA_SEG_LAYER_SERVER, RAMA_TAB_MOD_DXT_POSIX } };
 
 	(void)state;
 	assert_int_equal(RAMA_SEG_LAYERS, 3);
-	assert_int_equal(RAMA_SEG_EVENT_LAYERS, 6);
-	assert_int_equal(RAMA_TAB_LAYER_ROWS, 6);
-	for (unsigned i = 0; i < 6; i++) {
+	assert_int_equal(RAMA_SEG_EVENT_LAYERS, 9);
+	assert_int_equal(RAMA_TAB_LAYER_ROWS, 9);
+	for (unsigned i = 0; i < 9; i++) {
 		assert_int_equal(layer[i].number, i);
 		assert_string_equal(rama_tab_event_layer[i].name, layer[i].name);
 		assert_int_equal(rama_tab_event_layer[i].trace, layer[i].trace);

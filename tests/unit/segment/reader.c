@@ -76,7 +76,7 @@ static void strangers_are_refused(void **st)
 	refuse(o, RAMA_EFORMAT, "not a segment");
 	o = begin();
 	o->seg.head->version = RAMA_SEG_VERSION + 1;
-	refuse(o, RAMA_EVERSION, "version 4");
+	refuse(o, RAMA_EVERSION, "version 8");
 	o = begin();
 	o->seg.head->areas = RAMA_SEG_AREAS - 1;
 	refuse(o, RAMA_ECORRUPT, "areas");
@@ -194,6 +194,7 @@ static void texts_end(void **st)
 	memset(id->exe, 'x', sizeof(id->exe));
 	memset(id->command, 'x', sizeof(id->command));
 	memset(id->mounts, 'x', sizeof(id->mounts));
+	memset(id->batch, 'x', sizeof(id->batch));
 	memset(o->seg.state->why, 'x', sizeof(o->seg.state->why));
 	assert_int_equal(open_it(o), 0);
 	assert_int_equal(strlen(o->s.id.boot), sizeof(id->boot) - 1);
@@ -203,6 +204,7 @@ static void texts_end(void **st)
 	assert_int_equal(strlen(o->s.id.exe), sizeof(id->exe) - 1);
 	assert_int_equal(strlen(o->s.id.command), sizeof(id->command) - 1);
 	assert_int_equal(strlen(o->s.id.mounts), sizeof(id->mounts) - 1);
+	assert_int_equal(strlen(o->s.id.batch), sizeof(id->batch) - 1);
 	assert_int_equal(strlen(o->s.state.why), sizeof(o->seg.state->why) - 1);
 	end(o);
 }

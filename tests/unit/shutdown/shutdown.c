@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/recordid.h"
-#include "shutdown/parts.h"
+#include "shutdown/rank.h"
 
 static void all_well(const struct job *j)
 {

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "core/recordid.h"
-#include "gather/parts.h"
-#include "shutdown/parts.h"
+#include "gather/one.h"
+#include "shutdown/rank.h"
 
 #define LIMIT 30.0 /* of a clock that only goes while all wait */
 

@@ -63,13 +63,34 @@ struct rama_store *reopen(unsigned flags)
 	return reopen_at(where(), flags);
 }
 
+bool is_elsewhere(void)
+{
+	const char *servers = getenv("IORAMA_TEST_EVENTS");
+
+	return servers != NULL && *servers != '\0';
+}
+
+/* Blocks go to ClickHouse if IORAMA_TEST_EVENTS names one: each time to another database. */
+static struct rama_store *elsewhere(struct rama_store *s, unsigned n)
+{
+	struct rama_err e = { 0 };
+	char url[1024];
+
+	if (!is_elsewhere())
+		return s;
+	snprintf(url, sizeof(url), "%s_%u", getenv("IORAMA_TEST_EVENTS"), n);
+	if (rama_store_events_at(s, url, true, &e) != 0)
+		fail_msg("%s", e.text);
+	return s;
+}
+
 struct rama_store *fresh(void)
 {
 	static unsigned n;
 
 	if (!is_sqlite()) {
 		empty_database(where());
-		return reopen(RAMA_STORE_WRITE | RAMA_STORE_CREATE);
+		return elsewhere(reopen(RAMA_STORE_WRITE | RAMA_STORE_CREATE), ++n);
 	}
 	if (folder[0] == '\0') {
 		snprintf(folder, sizeof(folder), "/tmp/iorama-store-XXXXXX");

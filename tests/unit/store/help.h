@@ -16,6 +16,7 @@
 struct rama_store *fresh(void);
 const char *where(void);
 bool is_sqlite(void);
+bool is_elsewhere(void);		   /* its blocks: not in its tables */
 struct rama_store *reopen(unsigned flags); /* the same once more */
 struct rama_store *reopen_at(const char *path, unsigned flags);
 

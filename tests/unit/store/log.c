@@ -236,6 +236,7 @@ static void row_of_a_log(void **state)
 	assert_string_equal(text(s, "SELECT io_time FROM jobs"), "7.500000");
 	assert_string_equal(text(s, "SELECT path FROM files"), "/scratch/out");
 	assert_int_equal(number(s, "SELECT count(*) FROM findings"), 2);
+	assert_string_equal(text(s, "SELECT cost FROM jobs"), "13.000000");
 	assert_string_equal(text(s, "SELECT title FROM findings WHERE rule = 'W01'"),
 			    "many small writes");
 	assert_string_equal(text(s, "SELECT value FROM figures WHERE name = 'io_share'"),
@@ -275,6 +276,36 @@ static void found_by_its_names(void **state)
 	assert_int_equal(rama_store_find_job(s, "x'y\"z", &job, &e), RAMA_EMISSING);
 	assert_int_equal(rama_store_find_job(s, "\xff", &job, &e), RAMA_EMISSING);
 	assert_int_equal(rama_store_find_job(s, "", &job, &e), RAMA_EMISSING);
+	reading_close(&in);
+	memfile_free(&f);
+	rama_store_close(s);
+}
+
+/* what a log counts for among those of its day: once, and as its newest version says */
+static void days_of_logs(void **state)
+{
+	struct rama_store *s = fresh();
+	struct reading in;
+	struct memfile f;
+	struct rama_store_log l;
+
+	(void)state;
+	small_log(&f, &in, 1);
+	l = log_of("1000/4242/1700000000/a", &in, &f);
+	l.bytes_read = 1000;
+	put_log(s, &l);
+	put_log(s, &l);
+	assert_int_equal(number(s, "SELECT jobs FROM days"), 1);
+	assert_int_equal(number(s, "SELECT CAST(bytes_read AS BIGINT) FROM days"), 1000);
+	assert_int_equal(number(s, "SELECT high + warn FROM days"),
+			 number(s,
+				"SELECT count(*) FROM findings WHERE level IN ('HIGH', 'WARN')"));
+	l.bytes_read = 700;
+	put_log(s, &l);
+	assert_int_equal(number(s, "SELECT CAST(bytes_read AS BIGINT) FROM days"), 700);
+	l.key = "1000/4242/1700000000/b";
+	put_log(s, &l);
+	assert_int_equal(number(s, "SELECT jobs FROM days"), 2);
 	reading_close(&in);
 	memfile_free(&f);
 	rama_store_close(s);
@@ -466,5 +497,5 @@ static void odd_names(void **state)
 }
 
 UNIT_GROUP(log, test(all_counters), test(row_of_a_log), test(found_by_its_names),
-	   test(another_version_of_it), test(log_of_a_live_job), test(log_without_the_key),
-	   test(odd_names))
+	   test(days_of_logs), test(another_version_of_it), test(log_of_a_live_job),
+	   test(log_without_the_key), test(odd_names))

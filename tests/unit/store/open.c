@@ -74,7 +74,7 @@ static void private_and_made(void **state)
 	assert_int_equal(stat(dir, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	rama_store_close(s);
-	refused(sibling("not/there"), RAMA_STORE_READ, RAMA_EMISSING, "No such file");
+	refused(sibling("not/there"), RAMA_STORE_READ, RAMA_EMISSING, "no store here yet");
 	refused(sibling("absent"), RAMA_STORE_WRITE, RAMA_EMISSING, "no store here yet");
 	assert_int_equal(access(sibling("absent"), F_OK), -1);
 	assert_int_equal(symlink(where(), sibling("link")), 0);
@@ -84,6 +84,45 @@ static void private_and_made(void **state)
 	refused(sibling("fifo"), RAMA_STORE_READ, RAMA_EFORMAT, "not a file");
 	refused(dir, RAMA_STORE_READ, RAMA_EFORMAT, "not a file");
 	refused("/", RAMA_STORE_READ, RAMA_EUSAGE, "no name");
+}
+
+/* Is the file locked by this process, as another one sees it? */
+static bool is_locked(const char *path)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int status, fd;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		fd = open(path, O_RDWR);
+		_exit(fd < 0 || fcntl(fd, F_GETLK, &l) != 0 ? 2 : l.l_type != F_UNLCK);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status) == 1;
+}
+
+/* One connection of a process comes and goes: the others keep their locks, without which another
+ * program would take away the log of writes that they still use. */
+static void locks_are_kept(void **state)
+{
+	struct rama_store *s = fresh(), *other;
+
+	(void)state;
+	if (!is_sqlite()) {
+		rama_store_close(s);
+		skip();
+	}
+	assert_int_equal(number(s, "SELECT count(*) FROM jobs"), 0);
+	assert_true(is_locked(where()));
+	other = reopen(RAMA_STORE_WRITE);
+	assert_true(is_locked(where()));
+	rama_store_close(other);
+	other = reopen_at(where(), ALL);
+	rama_store_close(other);
+	assert_true(is_locked(where()));
+	rama_store_close(s);
+	assert_false(is_locked(where()));
 }
 
 static void not_a_store(void **state)
@@ -253,7 +292,13 @@ static void older_is_brought_up(void **state)
 	assert_int_equal(number(s, "SELECT posix_reads FROM counters_posix WHERE job = 1"), 6);
 	assert_string_equal(text(s, "SELECT posix_writes FROM counters_posix WHERE job = 1"),
 			    "null");
-	assert_string_equal(text(s, "SELECT value FROM meta WHERE key = 'schema'"), "3");
+	assert_string_equal(text(s, "SELECT value FROM meta WHERE key = 'schema'"), "8");
+	assert_int_equal(number(s, "SELECT value FROM totals WHERE name = 'findings' AND a = "
+				   "'W01' AND b = 'HIGH'"),
+			 1);
+	assert_int_equal(number(s, "SELECT count(*) FROM totals WHERE name = 'findings'"), 3);
+	assert_int_equal(number(s, "SELECT count(*) FROM notices"), 0);
+	assert_string_equal(text(s, "SELECT batch_account || batch_nodes FROM jobs"), "");
 	assert_int_equal(number(s, "SELECT CAST(10 * cost AS INTEGER) FROM jobs"), 30);
 	rama_store_close(s);
 	s = reopen_at(sibling("old"), RAMA_STORE_READ);
@@ -464,7 +509,7 @@ static void full_disk(void **state)
 	rama_store_close(s);
 }
 
-UNIT_GROUP(open, test(private_and_made), test(not_a_store), test(damaged_files),
-	   test(damaged_block), test(older_is_brought_up), test(newer_is_refused),
-	   test(locked_for_a_while), test(reader_sees_what_is_committed), test(only_reads),
-	   test(two_writers), test(full_disk))
+UNIT_GROUP(open, test(private_and_made), test(locks_are_kept), test(not_a_store),
+	   test(damaged_files), test(damaged_block), test(older_is_brought_up),
+	   test(newer_is_refused), test(locked_for_a_while), test(reader_sees_what_is_committed),
+	   test(only_reads), test(two_writers), test(full_disk))

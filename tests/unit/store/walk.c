@@ -375,6 +375,12 @@ static void found_by_keys(void **state)
 	}
 	plan(s, rama_store_db_sqlite.block_sql, got);
 	assert_string_equal(got, "SEARCH blocks USING INTEGER PRIMARY KEY (rowid=?)\n");
+	/* lists ask this of one job after the other: never by the index of all costs */
+	plan(s,
+	     "SELECT j.number FROM jobs j WHERE (SELECT 1 FROM findings f WHERE f.job = j.number "
+	     "AND f.level = 'HIGH' LIMIT 1) = 1",
+	     got);
+	assert_non_null(strstr(got, "(job=?"));
 	rama_store_close(s);
 }
 

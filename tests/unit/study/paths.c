@@ -48,6 +48,7 @@ static void each_once(void **state)
 	assert_int_equal(mkdir(in("sub"), 0700), 0);
 	put_file("b.darshan", "b");
 	put_file("sub/a.darshan", "a");
+	put_file("sub/.darshan", "c");
 	put_file("sub/part.darshan_partial", "");
 	put_file("sub/other.txt", "");
 	assert_int_equal(symlink(in("b.darshan"), in("sub/link.darshan")), 0);
@@ -58,9 +59,10 @@ static void each_once(void **state)
 	assert_int_equal(rama_study_paths_add(&p, list, &e), 0);
 	assert_int_equal(rama_study_paths_add(&p, in("sub/a.darshan"), &e), 0);
 	rama_study_paths_sort(&p);
-	assert_int_equal(p.n, 2);
+	assert_int_equal(p.n, 3);
 	assert_string_equal(p.path[0], in("b.darshan"));
-	assert_string_equal(p.path[1], in("sub/a.darshan"));
+	assert_string_equal(p.path[1], in("sub/.darshan"));
+	assert_string_equal(p.path[2], in("sub/a.darshan"));
 	assert_true(p.unfinished >= 1);
 	assert_int_equal(p.unread, 1);
 	assert_int_equal(told, 1);

@@ -12,18 +12,19 @@ static void without_a_log(void **state)
 {
 	struct rama_store *s = fresh();
 	struct rama_wire_message m = block_of("7/run-1", 1, 0, 0, 100);
-	struct rama_study_stored x;
+	struct rama_study_stored_set x;
 	struct rama_study_paths p = { 0 };
 	struct rama_err e = { 0 };
 	int64_t *jobs = NULL;
 
 	(void)state;
 	put_one(s, &m);
-	assert_int_equal(rama_study_stored_find(s, "7/run-1", "/nowhere", &x, &e), RAMA_EMISSING);
+	assert_int_equal(rama_study_stored_set_find(s, "7/run-1", "/nowhere", &x, &e),
+			 RAMA_EMISSING);
 	assert_int_equal(x.job, 1);
 	assert_non_null(strstr(e.text, "100 events"));
-	rama_study_stored_fini(&x);
-	assert_int_equal(rama_study_stored_find(s, "nobody", "", &x, &e), RAMA_EMISSING);
+	rama_study_stored_set_fini(&x);
+	assert_int_equal(rama_study_stored_set_find(s, "nobody", "", &x, &e), RAMA_EMISSING);
 	assert_int_equal(x.job, -1);
 	assert_int_equal(rama_study_stored_logs(s, &p, &jobs, &e), 0);
 	assert_int_equal(p.n, 0);
@@ -54,6 +55,11 @@ static void where_segments_are(void **state)
 	assert_false(rama_study_stored_segments(key, root, path));
 	snprintf(key, sizeof(key), "%u/", (unsigned)geteuid());
 	assert_false(rama_study_stored_segments(key, root, path));
+	if (geteuid() == 0) { /* somebody else's */
+		snprintf(key, sizeof(key), "0/run-5");
+		assert_int_equal(chown(dir, 65534, 65534), 0);
+		assert_false(rama_study_stored_segments(key, root, path));
+	}
 	assert_int_equal(rmdir(dir), 0);
 	assert_int_equal(rmdir(root), 0);
 }

@@ -14,7 +14,8 @@ static void modules_have_their_numbers(void **state)
 					      "LUSTRE", "STDIO",	"DXT_POSIX",   "DXT_MPIIO",
 					      "MDHIM",	"APXC",		"APMPI",       "HEATMAP",
 					      "DFS",	"DAOS" };
-	static const char *const own[] = { "DXT_STDIO", "PROCESS", "EXTRA" };
+	static const char *const own[] = { "DXT_STDIO", "PROCESS", "EXTRA", NULL,
+					   NULL,	"CALLS",   "PHASE", "SITES" };
 
 	(void)state;
 	assert_int_equal(RAMA_TAB_MODULES_KNOWN, OWN_FIRST + LENGTH(own));
@@ -177,8 +178,8 @@ static void modules_have_so_many_counters(void **state)
 		{ RAMA_TAB_MOD_MDHIM, 5, 4 },	       { RAMA_TAB_MOD_APXC, 396, 0 },
 		{ RAMA_TAB_MOD_APMPI, 396, 240 },      { RAMA_TAB_MOD_HEATMAP, 0, 1 },
 		{ RAMA_TAB_MOD_DFS, 52, 15 },	       { RAMA_TAB_MOD_DAOS, 64, 15 },
-		{ RAMA_TAB_MOD_DXT_STDIO, 0, 0 },      { RAMA_TAB_MOD_PROCESS, 10, 2 },
-		{ RAMA_TAB_MOD_EXTRA, 30, 5 },
+		{ RAMA_TAB_MOD_DXT_STDIO, 0, 0 },      { RAMA_TAB_MOD_PROCESS, 18, 4 },
+		{ RAMA_TAB_MOD_EXTRA, 32, 6 },	       { RAMA_TAB_MOD_CALLS, 8, 1 },
 	};
 
 	(void)state;

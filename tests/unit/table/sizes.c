@@ -38,7 +38,11 @@ static void every_version_has_its_size(void **state)
 		{ RAMA_TAB_MOD_APMPI, 1, 5232 },       { RAMA_TAB_MOD_HEATMAP, 1, 48 },
 		{ RAMA_TAB_MOD_DFS, 1, 584 },	       { RAMA_TAB_MOD_DAOS, 1, 696 },
 		{ RAMA_TAB_MOD_DXT_STDIO, 1, 104 },    { RAMA_TAB_MOD_DXT_STDIO, 2, 104 },
-		{ RAMA_TAB_MOD_PROCESS, 1, 184 },      { RAMA_TAB_MOD_EXTRA, 1, 296 },
+		{ RAMA_TAB_MOD_PROCESS, 1, 184 },      { RAMA_TAB_MOD_PROCESS, 2, 264 },
+		{ RAMA_TAB_MOD_EXTRA, 1, 296 },	       { RAMA_TAB_MOD_EXTRA, 2, 312 },
+		{ RAMA_TAB_MOD_EXTRA, 3, 320 },	       { RAMA_TAB_MOD_CALLS, 1, 80 },
+		{ RAMA_TAB_MOD_CALLS, 2, 104 },	       { RAMA_TAB_MOD_PHASE, 1, 96 },
+		{ RAMA_TAB_MOD_SITES, 1, 72 },
 	};
 	unsigned versions = 0;
 

@@ -36,7 +36,10 @@ static void there_and_back(const struct rama_wire_message *m)
 	assert_memory_equal(again.b, buf.b, buf.n);
 	if (m->kind != RAMA_WIRE_MSG_BLOCK) {
 		assert_int_equal(rama_wire_message_job(&got, job), 0);
-		assert_string_equal(job, m->kind == RAMA_WIRE_MSG_SAMPLE ? "" : "1000/run-17");
+		assert_string_equal(job, m->kind == RAMA_WIRE_MSG_SAMPLE ||
+							 m->kind == RAMA_WIRE_MSG_FOCUS
+						 ? ""
+						 : "1000/run-17");
 		assert_int_equal(rama_wire_message_events(&got), 0);
 	}
 	rama_arena_fini(&a);
@@ -56,6 +59,47 @@ static struct rama_wire_msg_gain gains[2] = { { "POSIX", 1, 2, 3, 4, 5, 6, 7, 8 
 static struct rama_wire_msg_figure figures[3] = { { "cpu.user", 0.25 },
 						  { "disk.sda.read_bytes", -1e308 },
 						  { "load", 0 } };
+
+static struct rama_wire_msg_focus_group groups[] = {
+	{ .job = "1000/run-17",
+	  .processes = 8,
+	  .left_out = UINT64_MAX,
+	  .slow = { 1ull << 63, 9000, 4711, 3 },
+	  .chosen = { 7, 1, 4712, -1 },
+	  .host = "" },
+	{ .job = "servers",
+	  .slow = { .rank = -1 },
+	  .chosen = { .rank = -1 },
+	  .decides = true,
+	  .at = { 5, 6, 7, 8 },
+	  .host = "node02",
+	  .all = 11,
+	  .all_left = 500,
+	  .switches = 2 },
+};
+
+static struct rama_wire_msg_call calls[] = {
+	{ "flock", RAMA_WIRE_CLASS_META, 4711, 5000000000, "/a\nb" },
+	{ "read", RAMA_WIRE_CLASS_READ, UINT64_MAX, -1, "" },
+};
+static struct rama_wire_msg_at ats[] = {
+	{ .rank = -1, .gain = { "", 1, 2, 3, 4, 5, 6, 7, 8 }, .share = 1000000 },
+	{ .segment = { "0123456789abcdef" },
+	  .rank = 3,
+	  .pid = 4711,
+	  .threads = 2,
+	  .files = 1213,
+	  .wait = RAMA_WIRE_CLASS_META,
+	  .longest = INT64_MAX,
+	  .gain = { "", INT64_MAX, INT64_MIN, -1, 0, 1, 2, 3, 4 },
+	  .calls = 9,
+	  .n = LENGTH(calls),
+	  .call = calls },
+};
+static struct rama_wire_msg_moved moved[] = {
+	{ UINT64_MAX, 2, path, 77, { "", 1, 2, 3, 4, 5, 6, 7, 8 }, { "", 8, 7, 6, 5, 4, 3, 2, 1 } },
+	{ .name = "" },
+};
 
 static struct rama_wire_message message(enum rama_wire_message_kind kind)
 {
@@ -120,6 +164,21 @@ static struct rama_wire_message message(enum rama_wire_message_kind kind)
 		break;
 	case RAMA_WIRE_MSG_LOG:
 		m.log = (struct rama_wire_msg_log){ "1000/run-17", "x.darshan", log, sizeof(log) };
+		break;
+	case RAMA_WIRE_MSG_FOCUS:
+		m.focus = (struct rama_wire_msg_focus){ "node01-7", "node01", LENGTH(groups),
+							groups };
+		break;
+	case RAMA_WIRE_MSG_MOMENT:
+		m.moment = (struct rama_wire_msg_moment){ .host = "node01",
+							  .job = "1000/run-17",
+							  .t = 1700000000000000000,
+							  .width = 1000000000,
+							  .processes = 64,
+							  .n = LENGTH(ats),
+							  .n_files = LENGTH(moved),
+							  .at = ats,
+							  .file = moved };
 		break;
 	default:
 		m.loss = (struct rama_wire_msg_loss){ "node01-7",	   9,	"1000/run-17",
@@ -414,6 +473,22 @@ static void refused_when_written(void **st)
 	REFUSED(RAMA_WIRE_MSG_COUNTERS, m.counters.rank = -2);
 	REFUSED(RAMA_WIRE_MSG_COUNTERS, m.counters.job = "");
 	REFUSED(RAMA_WIRE_MSG_LOG, m.log.len = (size_t)RAMA_WIRE_MESSAGE_MOST + 1);
+	REFUSED(RAMA_WIRE_MSG_FOCUS, m.focus.n = RAMA_WIRE_MSG_GROUPS + 1);
+	REFUSED(RAMA_WIRE_MSG_FOCUS, m.focus.agent = long_text);
+	REFUSED(RAMA_WIRE_MSG_FOCUS, groups[0].chosen.rank = -2);
+	groups[0].chosen.rank = -1;
+	REFUSED(RAMA_WIRE_MSG_MOMENT, m.moment.n = RAMA_WIRE_MSG_ATS + 1);
+	REFUSED(RAMA_WIRE_MSG_MOMENT, m.moment.n_files = RAMA_WIRE_MSG_MOVED + 1);
+	REFUSED(RAMA_WIRE_MSG_MOMENT, m.moment.width = -1);
+	REFUSED(RAMA_WIRE_MSG_MOMENT, m.moment.host = long_text);
+	REFUSED(RAMA_WIRE_MSG_MOMENT, m.moment.at[0].share = 1000001);
+	ats[0].share = 1000000;
+	REFUSED(RAMA_WIRE_MSG_MOMENT, m.moment.at[0].wait = RAMA_WIRE_CLASSES);
+	ats[0].wait = 0;
+	REFUSED(RAMA_WIRE_MSG_MOMENT, m.moment.at[1].n = RAMA_WIRE_MSG_CALLS + 1);
+	ats[1].n = LENGTH(calls);
+	REFUSED(RAMA_WIRE_MSG_MOMENT, m.moment.at[1].call[0].class = 0);
+	calls[0].class = RAMA_WIRE_CLASS_META;
 	REFUSED(0, m.kind = 0);
 	REFUSED(0, m.kind = RAMA_WIRE_MSG_KINDS);
 #undef REFUSED
@@ -442,6 +517,16 @@ static void other_versions_are_told(void **st)
 	buf.b[RAMA_WIRE_MSG_AT_VERSION] = 9;
 	assert_int_equal(rama_wire_message_decode(&m, buf.b, buf.n, &a, &e), RAMA_EVERSION);
 	assert_non_null(strstr(e.text, "version 9"));
+	/* each kind has one version, so that there is one way to write it */
+	m = message(RAMA_WIRE_MSG_LOSS);
+	encode(&m, &buf);
+	buf.b[RAMA_WIRE_MSG_AT_VERSION] = 2;
+	assert_int_equal(rama_wire_message_decode(&m, buf.b, buf.n, &a, &e), RAMA_ECORRUPT);
+	m = message(RAMA_WIRE_MSG_MOMENT);
+	encode(&m, &buf);
+	assert_int_equal(buf.b[RAMA_WIRE_MSG_AT_VERSION], 2);
+	buf.b[RAMA_WIRE_MSG_AT_VERSION] = 1;
+	assert_int_equal(rama_wire_message_decode(&m, buf.b, buf.n, &a, &e), RAMA_ECORRUPT);
 	rama_arena_fini(&a);
 	rama_wire_bytes_fini(&buf);
 	rama_wire_bytes_fini(&again);

@@ -11,7 +11,10 @@ const STEPS = Array.from({ length: 64 }, (_, i) => 2 ** i);
 // steps as uPlot wants them: a value holds until the next edge
 export function series(band) {
   const edges = Array.from({ length: band.bins + 1 }, (_, i) => i * band.width);
-  const rates = (list, sign) => [...list, list[band.bins - 1]].map((v) => (sign * v) / band.width);
+  const rates = (list, sign) => {
+    const all = list.map((v, b) => (sign * v) / band.lengths[b]);
+    return [...all, all[band.bins - 1]];
+  };
   return [edges, rates(band.read, 1), rates(band.write, -1)];
 }
 
@@ -56,7 +59,12 @@ export function Bandwidth({ frame, band, height, label }) {
   useLayoutEffect(() => {
     plot.current = new uPlot(options(frame, height, colours, window), series(band), ref.current);
     return () => plot.current.destroy();
-  }, [frame.width, height, colours, band]);
+  }, [frame.width, height, colours]);
+  const drawn = useRef(band);
+  useLayoutEffect(() => {
+    if (drawn.current !== band) plot.current.setData(series(band)); // the same plot: nothing moves but its data
+    drawn.current = band;
+  }, [band]);
   useLayoutEffect(
     () => plot.current.redraw(false, true) || plot.current.setScale("x", { min: frame.t0, max: frame.t1 }),
     [frame.t0, frame.t1],
@@ -71,15 +79,16 @@ export function penBandwidth(pen, frame, band, top, height) {
     Math.max(0, Math.floor(frame.t0 / band.width)),
     Math.min(band.bins, Math.ceil(frame.t1 / band.width)),
   ];
-  const up = Math.max(...band.read.slice(first, end), 0);
-  const down = Math.max(...band.write.slice(first, end), 0);
+  const [read, write] = [band.read, band.write].map((list) => list.map((v, b) => v / band.lengths[b]));
+  const up = Math.max(...read.slice(first, end), 0);
+  const down = Math.max(...write.slice(first, end), 0);
   const scale = up + down > 0 ? height / (up + down) : 0;
   const zero = top + up * scale;
   for (let b = first; b < end; b++) {
     const x = Math.max(frame.left, frame.x(b * band.width));
     const w = Math.min(frame.left + frame.plot, frame.x((b + 1) * band.width)) - x;
-    if (band.read[b] > 0) pen.rect(x, zero - band.read[b] * scale, w, band.read[b] * scale, colours.read);
-    if (band.write[b] > 0) pen.rect(x, zero, w, band.write[b] * scale, colours.write);
+    if (read[b] > 0) pen.rect(x, zero - read[b] * scale, w, read[b] * scale, colours.read);
+    if (write[b] > 0) pen.rect(x, zero, w, write[b] * scale, colours.write);
   }
   pen.line(
     [
@@ -88,7 +97,6 @@ export function penBandwidth(pen, frame, band, top, height) {
     ],
     colours.line,
   );
-  if (up > 0) pen.text(frame.left - 4, top + 10, axisBytes(up / band.width), colours.dim, { align: "right", size: 11 });
-  if (down > 0)
-    pen.text(frame.left - 4, top + height, axisBytes(down / band.width), colours.dim, { align: "right", size: 11 });
+  if (up > 0) pen.text(frame.left - 4, top + 10, axisBytes(up), colours.dim, { align: "right", size: 11 });
+  if (down > 0) pen.text(frame.left - 4, top + height, axisBytes(down), colours.dim, { align: "right", size: 11 });
 }

@@ -51,29 +51,33 @@ function Bar({ parts, scale, format }) {
 }
 
 const nothing = (row) => row.bars.every((parts) => sum(parts) === 0);
+// a bar of nothing beside one of something would be a dash without a meaning
+const something = (row) => (nothing(row) ? row.bars.slice(0, 1) : row.bars.filter((parts) => sum(parts) > 0));
 
 export function BarPanel({ panel }) {
   const scale = scaleOf(panel);
   return (
-    <div class="panel" role="table" aria-label={panelTitle(panel)}>
+    <div class="panel">
       <h4>{panelTitle(panel)}</h4>
-      {panel.rows.map((row) => (
-        <div class="bar-row" role="row" key={row.label}>
-          <span class="bar-label" role="rowheader" title={row.label}>
-            {row.label}
-          </span>
-          <div class="bar-stack" role="cell">
-            {nothing(row) ? (
-              <div class="bar-line">
-                <div class="bar-room" />
-                <span class="bar-value dim">–</span>
-              </div>
-            ) : (
-              row.bars.map((parts, i) => <Bar key={i} parts={parts} scale={scale} format={panel.format} />)
-            )}
+      <div role="table" aria-label={panelTitle(panel)}>
+        {panel.rows.map((row) => (
+          <div class="bar-row" role="row" key={row.label}>
+            <span class="bar-label" role="rowheader" title={row.label}>
+              {row.label}
+            </span>
+            <div class="bar-stack" role="cell">
+              {nothing(row) ? (
+                <div class="bar-line">
+                  <div class="bar-room" />
+                  <span class="bar-value dim">–</span>
+                </div>
+              ) : (
+                something(row).map((parts, i) => <Bar key={i} parts={parts} scale={scale} format={panel.format} />)
+              )}
+            </div>
           </div>
-        </div>
-      ))}
+        ))}
+      </div>
     </div>
   );
 }
@@ -91,7 +95,7 @@ export function BarPanels({ panels }) {
 export function panelsSvg(panels, colours, title) {
   const [label, room, value, thick] = [190, 300, 110, 12];
   const column = label + room + value + 20;
-  const heightOf = (p) => p.rows.reduce((h, row) => h + row.bars.length * (thick + 2) + 6, 30);
+  const heightOf = (p) => p.rows.reduce((h, row) => h + something(row).length * (thick + 2) + 6, 30);
   const pen = new SvgPen(panels.length * column + 10, Math.max(...panels.map(heightOf)) + 40, colours);
   pen.text(10, 22, title, colours.text, { size: 15, bold: true });
   panels.forEach((panel, i) => {
@@ -101,7 +105,7 @@ export function panelsSvg(panels, colours, title) {
     pen.text(x, y - 12, panelTitle(panel), colours.text, { bold: true });
     for (const row of panel.rows) {
       pen.text(x, y + thick - 2, row.label.length > 28 ? `…${row.label.slice(-27)}` : row.label, colours.dim);
-      for (const parts of row.bars) {
+      for (const parts of something(row)) {
         const total = sum(parts);
         let at = x + label;
         for (const part of parts.filter((p) => p.value > 0)) {

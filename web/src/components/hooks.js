@@ -6,6 +6,21 @@ import { palette } from "../data/theme.js";
 
 const PAPER = 680; // CSS pixels between the margins of an A4 page
 
+// What is folded is opened for paper, and folded again.
+function unfold() {
+  for (const fold of document.querySelectorAll("details:not([open]):not(.screen)")) {
+    fold.dataset.folded = "";
+    fold.open = true;
+  }
+}
+
+function foldAgain() {
+  for (const fold of document.querySelectorAll("details[data-folded]")) {
+    delete fold.dataset.folded;
+    fold.open = false;
+  }
+}
+
 // { colours, dark, printing }: paper is always light
 export const Scheme = createContext({ colours: palette(false), dark: false, printing: false });
 export const useScheme = () => useContext(Scheme);
@@ -20,8 +35,14 @@ export function useReaderScheme() {
   const [printing, setPrinting] = useState(false);
   useEffect(() => {
     const change = () => setDark(query.matches);
-    const before = () => setPrinting(true);
-    const after = () => setPrinting(false);
+    const before = () => {
+      setPrinting(true);
+      unfold();
+    };
+    const after = () => {
+      setPrinting(false);
+      foldAgain();
+    };
     query.addEventListener("change", change);
     window.addEventListener("beforeprint", before);
     window.addEventListener("afterprint", after);

@@ -12,7 +12,7 @@ const DRAG = 5; // pixels that make a click a drag
 // Where time lies in a width: gutters for labels on the left and sums on the right.
 export function frameOf(width, [t0, t1]) {
   const narrow = width < 560;
-  const left = narrow ? 48 : 66;
+  const left = narrow ? 60 : 66;
   const right = narrow ? 40 : 92;
   const plot = Math.max(20, width - left - right);
   return {
@@ -55,11 +55,15 @@ function Bands({ bands, frame, onZoom }) {
             key={band.number}
             class={`band ${band.level}`}
             title={band.title}
-            aria-label={`finding ${band.number}: zoom to its time`}
+            aria-label={band.name ? `phase ${band.name}: zoom to its time` : `finding ${band.number}: zoom to its time`}
             onClick={() => onZoom(band.window)}
-            style={{ left: `${from}px`, width: `${Math.max(20, to - from)}px`, top: `${band.lane * 22}px` }}
+            style={{
+              left: `${from}px`,
+              width: `${Math.max(band.name ? 3 : 20, to - from)}px`,
+              top: `${band.lane * 22}px`,
+            }}
           >
-            {band.number}
+            {band.name || band.number}
           </button>
         );
       })}

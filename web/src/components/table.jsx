@@ -3,7 +3,7 @@
 //   { key, title, get(row), show(row) or unit, numeric, text }
 // unit: "bytes" (header gets the unit that fits the largest value), "s", "count", "text".
 import { useMemo, useState } from "preact/hooks";
-import { byteUnit, cell, count } from "../data/format.js";
+import { byteUnit, cell, count, short, who } from "../data/format.js";
 import { csv, download } from "../data/export.js";
 import { sorted } from "../data/rows.js";
 
@@ -30,6 +30,7 @@ export function Path({ name }) {
 export function settle(columns, rows) {
   return columns.map((column) => {
     const get = column.get || ((row) => row[column.key]);
+    column = { ...column, title: who(column.title), doc: column.doc && who(column.doc) };
     if (column.unit === "bytes") {
       const most = rows.reduce((m, row) => Math.max(m, get(row) || 0), 0);
       const unit = byteUnit(most);
@@ -47,7 +48,7 @@ export function settle(columns, rows) {
         get,
         numeric: true,
         header: column.title,
-        print: (row) => (get(row) === null || get(row) === undefined ? "" : count(get(row))),
+        print: (row) => (get(row) === null || get(row) === undefined ? "" : short(get(row))),
       };
     return { ...column, get, header: column.title, print: column.show || ((row) => get(row) ?? "") };
   });
@@ -130,7 +131,7 @@ export function More({ total, shown, onMore }) {
   return (
     <p class="more">
       {count(shown)} of {count(total)} rows{" "}
-      <button type="button" class="small" onClick={onMore}>
+      <button type="button" class="small screen" onClick={onMore}>
         show all
       </button>
     </p>

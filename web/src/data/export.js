@@ -3,7 +3,8 @@
 
 function field(v) {
   if (v === null || v === undefined) return "";
-  const text = String(v);
+  // programs for tables take a text that begins so for a formula
+  const text = typeof v === "string" && /^[=+\-@\t\r]/.test(v) ? `'${v}` : String(v);
   return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 

@@ -118,3 +118,24 @@ export function date(iso) {
 export function plural(n, one, many = `${one}s`) {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
+
+let processes = false;
+
+// Which job texts are about: once, when the page is made.
+export function speakOf(job) {
+  processes = Boolean(job.processes);
+}
+
+// A text about ranks: of a job without MPI they are processes.
+export function who(text) {
+  if (!processes) return text;
+  return text.replace(/\brank(s?)\b/g, (_, many) => (many ? "processes" : "process"));
+}
+
+// Counts of a trillion and more do not fit into a card or beside a bar: 1.2 × 10¹².
+export function short(n) {
+  if (n === null || n === undefined || Math.abs(n) < 1e12) return count(n);
+  const power = Math.floor(Math.log10(Math.abs(n)) + 1e-12);
+  const digits = String(power).replace(/\d/g, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]);
+  return `${(n / 10 ** power).toFixed(2)} × 10${digits}`;
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // strips.js: what the timeline knows about rank × time. Pure: numbers in, numbers out.
 
+import { who } from "./format.js";
+
 // Bytes of one cell by kind and statistic. Where each row is one rank there is no other maximum than the value itself.
 export function cellValue(strip, stat, kind, at) {
   const sums =
@@ -16,7 +18,7 @@ export function cells(strip, stat, kind) {
 
 export function rowLabel(strip, row) {
   const [from, to] = [strip.first[row], strip.first[row + 1] - 1];
-  return from === to ? `rank ${from}` : `ranks ${from}–${to}`;
+  return who(from === to ? `rank ${from}` : `ranks ${from}–${to}`);
 }
 
 // First and last moment with I/O over all strips.
@@ -77,8 +79,15 @@ export function range(values) {
   return most > 0 ? [least, most] : [1, 1];
 }
 
+// How long a bin is: the last one ends with the run, and a job may be shorter than a bin. A sliver of one says little.
+export function binLength(strip, b, runTime) {
+  const left = runTime - b * strip.width;
+  if (!(left > 0) || left >= strip.width) return strip.width;
+  return b === 0 ? left : Math.max(left, strip.width / 4);
+}
+
 // Strips that reach the file system, on one grid of time, added: the bandwidth above the timeline.
-export function bandwidth(strips) {
+export function bandwidth(strips, runTime) {
   const disk = strips.filter((s) => ["POSIX", "STDIO", "DFS", "DAOS"].includes(s.layer));
   const of = disk.length ? disk : strips.slice(-1);
   const big = of.reduce((a, b) => (total(b) > total(a) ? b : a), of[0]);
@@ -88,6 +97,7 @@ export function bandwidth(strips) {
     layers: same.map((s) => s.layer),
     bins: big.bins,
     width: big.width,
+    lengths: big.bin_read.map((_, b) => binLength(big, b, runTime)),
     read: add("bin_read"),
     write: add("bin_write"),
   };

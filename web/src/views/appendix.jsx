@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // appendix.jsx: what the figures rest on. Nothing of it is made before it is asked for.
 import { useState } from "preact/hooks";
+import { useScheme } from "../components/hooks.js";
 import { DataTable } from "../components/table.jsx";
 import { download } from "../data/export.js";
 import { bytes, count, date, plural, seconds, value } from "../data/format.js";
 
-function Fold({ id, title, children }) {
+// On paper nothing can be unfolded: all of it is there, but for what is not for people.
+function Fold({ id, title, children, screen = false }) {
   const [open, setOpen] = useState(false);
+  const { printing } = useScheme();
   return (
-    <details class="fold" id={id} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details
+      class={screen ? "fold screen" : "fold"}
+      id={id}
+      onToggle={(event) => !printing && setOpen(event.currentTarget.open)}
+    >
       <summary>{title}</summary>
-      {open && children()}
+      {(open || (printing && !screen)) && children()}
     </details>
   );
 }
@@ -26,6 +33,17 @@ const PHASES = [
   { key: "slow_busy", title: "busy", unit: "s", doc: "time of the slowest rank in operations" },
   { key: "median_busy", title: "median busy", unit: "s" },
   { key: "wait", title: "mean wait", unit: "s", doc: "of ranks that were done, for the end of the phase" },
+];
+const NAMED = [
+  { key: "name", title: "phase" },
+  { key: "times", title: "times", unit: "count" },
+  { key: "start", title: "from", unit: "s" },
+  { key: "end", title: "to", unit: "s" },
+  { key: "time", title: "time", unit: "s", doc: "in which at least one rank was in it" },
+  { key: "io_time", title: "files in use", unit: "s" },
+  { key: "bytes_read", title: "read", unit: "bytes" },
+  { key: "bytes_written", title: "written", unit: "bytes" },
+  { key: "ranks", title: "ranks", unit: "count" },
 ];
 const MODULES = [
   { key: "name", title: "module" },
@@ -85,7 +103,7 @@ function JobFacts({ job, logs, tool }) {
     ["user", job.uid],
     ["start", date(job.start)],
     ["run time", seconds(job.run_time)],
-    ["ranks", count(job.nprocs)],
+    [job.processes ? "processes" : "ranks", count(job.nprocs)],
     ["hosts", (job.hosts || []).join(" ")],
     ["log", logs.join(" ")],
     ["log version", job.log_version],
@@ -113,6 +131,20 @@ export function Appendix({ report }) {
       <Fold id="job" title="The job">
         {() => <JobFacts job={report.job} logs={report.logs} tool={report.tool} />}
       </Fold>
+      {(report.timeline.named || []).length > 0 && (
+        <Fold id="named" title={`${plural(report.timeline.named.length, "phase")} named by the program`}>
+          {() => (
+            <DataTable
+              name="named"
+              label="phases named by the program"
+              columns={NAMED}
+              rows={report.timeline.named}
+              sortBy="start"
+              descending={false}
+            />
+          )}
+        </Fold>
+      )}
       {phases.length > 0 && (
         <Fold id="phases" title={`${plural(phases.length, "phase")} of I/O`}>
           {() => (
@@ -155,7 +187,7 @@ export function Appendix({ report }) {
           </dl>
         </details>
       )}
-      <Fold id="raw" title="Raw data">
+      <Fold id="raw" title="Raw data" screen>
         {() => (
           <>
             <p>

@@ -3,7 +3,7 @@
 import { BarPanels, panelsRows, panelsSvg, wantsLog } from "../components/bars.jsx";
 import { Figure, Key } from "../components/figure.jsx";
 import { useScheme } from "../components/hooks.js";
-import { bytes, count, plural, seconds, share } from "../data/format.js";
+import { bytes, plural, seconds, share, short, who } from "../data/format.js";
 
 const KEY = [
   ["read", "read"],
@@ -35,18 +35,19 @@ const timeSum = (t) => t.read + t.write + t.meta;
 
 export function Layers({ report }) {
   const layers = report.layers.filter((layer) => timeSum(layer.slowest) > 0);
-  if (layers.length === 0) return <p class="dim">The log tells no times.</p>;
+  if (layers.length === 0)
+    return <p class="dim">No layer spent any time: the log counts no calls, or does not tell how long they took.</p>;
   const panels = layers.map((layer) => ({
     title: layer.label || layer.name,
     format: seconds,
     rows: [
-      { label: "mean rank", bars: [timeParts(layer.mean)] },
-      { label: "median rank", bars: [timeParts(layer.median)] },
+      { label: who("mean rank"), bars: [timeParts(layer.mean)] },
+      { label: who("median rank"), bars: [timeParts(layer.median)] },
       {
         label:
           layer.slowest.rank !== null && layer.slowest.rank >= 0
-            ? `slowest (rank ${layer.slowest.rank})`
-            : "slowest rank",
+            ? who(`slowest (rank ${layer.slowest.rank})`)
+            : who("slowest rank"),
         bars: [timeParts(layer.slowest)],
       },
     ],
@@ -57,8 +58,10 @@ export function Layers({ report }) {
       name="layers"
       panels={panels}
       keys={[...KEY, ["meta", "metadata"]]}
-      title={`The slowest rank spent ${seconds(timeSum(top.slowest))} in ${top.label || top.name}, the median rank ${seconds(timeSum(top.median))}`}
-      caption="Time of a rank inside calls of each layer, the layer nearest to the application first. Layers call each other: their times overlap and must not be added."
+      title={`${who("The slowest rank")} spent ${seconds(timeSum(top.slowest))} in ${top.label || top.name}, ${who("the median rank")} ${seconds(timeSum(top.median))}`}
+      caption={who(
+        "Time of a rank inside calls of each layer, the layer nearest to the application first. Layers call each other: their times overlap and must not be added.",
+      )}
     />
   );
 }
@@ -75,7 +78,7 @@ function sizePanels(part) {
     return { title, format, log, rows: rows((kind, i) => kind[field][i]) };
   };
   return [
-    panel("requests", count, "count"),
+    panel("requests", short, "count"),
     panel(part.exact ? "bytes" : "bytes, estimated", bytes, "bytes"),
     panel("time", seconds, "time"),
   ].filter(Boolean);
@@ -92,6 +95,7 @@ function sizeTitle(part) {
 
 export function Sizes({ report }) {
   const used = report.sizes.filter((s) => [...s.read.count, ...s.write.count].some((n) => n > 0));
+  if (used.length === 0) return <p class="dim">No read or write was recorded: there are no sizes to show.</p>;
   return used.map((part) => (
     <BarFigure
       key={part.layer}
@@ -116,7 +120,7 @@ const ORDER = [
 function patternPanels(p) {
   const order = {
     title: "order of accesses",
-    format: count,
+    format: short,
     log: wantsLog(ORDER.flatMap(([k]) => [p.read[k], p.write[k]])),
     rows: ORDER.map(([k]) => ({
       label: k,
@@ -126,14 +130,14 @@ function patternPanels(p) {
   const grey = (label, value) => ({ label, bars: [[{ kind: "wait", value }]] });
   const odd = [
     grey("switches read/write", p.switches),
-    grey("not aligned in file", p.unaligned?.file),
-    grey("not aligned in memory", p.unaligned?.memory),
+    grey("unaligned in file", p.unaligned?.file),
+    grey("unaligned memory", p.unaligned?.memory),
   ].filter((row) => row.bars[0][0].value !== null && row.bars[0][0].value !== undefined);
   const common = p.common || [];
   const panels = [order];
-  if (odd.length) panels.push({ title: "accesses that cost extra", format: count, rows: odd });
+  if (odd.length) panels.push({ title: "accesses that cost extra", format: short, rows: odd });
   if (common.length)
-    panels.push({ title: "most frequent sizes", format: count, rows: common.map((c) => grey(bytes(c.size), c.count)) });
+    panels.push({ title: "most frequent sizes", format: short, rows: common.map((c) => grey(bytes(c.size), c.count)) });
   return panels;
 }
 
@@ -178,7 +182,7 @@ export function Operations({ report }) {
       const rows = report.operations
         .filter((o) => o.layer === layer && o.count > 0)
         .map((o) => ({ label: o.name.replace(/_/g, " "), bars: [[{ kind: kindOf(o.name), value: o.count }]] }));
-      return { title: layer, format: count, rows, log: wantsLog(rows.map((r) => r.bars[0][0].value)) };
+      return { title: layer, format: short, rows, log: wantsLog(rows.map((r) => r.bars[0][0].value)) };
     })
     .filter((panel) => panel.rows.length);
   if (panels.length === 0) return null;

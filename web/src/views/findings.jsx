@@ -146,7 +146,7 @@ function Reference({ rule, numbers }) {
   );
 }
 
-function Finding({ finding, number, most, numbers }) {
+function Finding({ finding, number, most, numbers, drawn }) {
   const time = useTime();
   const zoom = () => {
     time.zoomTo(finding.window);
@@ -158,13 +158,13 @@ function Finding({ finding, number, most, numbers }) {
       id={`finding-${number}`}
       aria-label={`finding ${number}`}
     >
-      <Cost finding={finding} most={most} numbers={numbers} />
+      {finding.cost_s > 0 && <Cost finding={finding} most={most} numbers={numbers} />}
       <div class="finding-body">
         <h3>
           <span class="finding-number">{number}</span> <Level level={finding.level} /> {finding.title}
         </h3>
         {finding.evidence && <p class="evidence">{finding.evidence}</p>}
-        {finding.window && time && (
+        {finding.window && time && drawn && (
           <button
             type="button"
             class="small"
@@ -208,7 +208,8 @@ function Checks({ checks }) {
   );
 }
 
-export function Findings({ report }) {
+// drawn: there are pictures over time, in which a finding can be shown
+export function Findings({ report, drawn = true }) {
   const numbered = report.findings.map((finding, i) => ({ finding, number: i + 1 }));
   const open = numbered.filter(({ finding }) => finding.level === "HIGH" || finding.level === "WARN");
   const folded = numbered.filter(({ finding }) => finding.level !== "HIGH" && finding.level !== "WARN");
@@ -219,13 +220,13 @@ export function Findings({ report }) {
       <h2>Findings</h2>
       {open.length === 0 && <p class="calm">Nothing here is worth changing for speed.</p>}
       {open.map((f) => (
-        <Finding key={f.number} {...f} most={most} numbers={numbers} />
+        <Finding key={f.number} {...f} most={most} numbers={numbers} drawn={drawn} />
       ))}
       {folded.length > 0 && (
         <details class="fold" id="remarks">
           <summary>{plural(folded.length, "remark")} of little or no cost</summary>
           {folded.map((f) => (
-            <Finding key={f.number} {...f} most={most} numbers={numbers} />
+            <Finding key={f.number} {...f} most={most} numbers={numbers} drawn={drawn} />
           ))}
         </details>
       )}

@@ -6,7 +6,7 @@ import { Figure, Key } from "../components/figure.jsx";
 import { useScheme, useTime, useWidth } from "../components/hooks.js";
 import { DataTable } from "../components/table.jsx";
 import { SvgPen } from "../data/export.js";
-import { count, seconds, share } from "../data/format.js";
+import { count, seconds, share, who } from "../data/format.js";
 import { rowSums } from "../data/strips.js";
 
 const HEIGHT = 220;
@@ -141,6 +141,7 @@ function curveSvg(ranks, colours, title) {
 
 const COLUMNS = [
   { key: "rank", title: "rank", unit: "count", numeric: true },
+  { key: "program", title: "program", unit: "text" },
   { key: "host", title: "host", unit: "text" },
   { key: "time", title: "in I/O", unit: "s", get: (r) => r.read_time + r.write_time + r.meta_time },
   { key: "read_time", title: "reading", unit: "s" },
@@ -152,6 +153,15 @@ const COLUMNS = [
   { key: "writes", title: "writes", unit: "count" },
   { key: "files", title: "own files", unit: "count", doc: "files that only this rank used" },
 ];
+
+function titleOf(ranks, even) {
+  const slowest = seconds(ranks.sorted[0] ?? 0);
+  if (ranks.total < 2) return `One rank, ${slowest} in I/O`;
+  if (even === null) return `The slowest rank spent ${slowest} in I/O, the median rank nothing`;
+  return even < 1.25
+    ? `Time in I/O is even over ranks: slowest ${slowest}, median ${seconds(ranks.median)}`
+    : `The slowest rank spent ${even.toFixed(1)} times as long in I/O as the median rank`;
+}
 
 // Bytes of each rank in the zoomed window, where every row of a strip is one rank.
 function inWindow(report, window) {
@@ -172,18 +182,14 @@ export function Ranks({ report }) {
   const { colours } = useScheme();
   const time = useTime();
   const even = ranks.sorted.length && ranks.median > 0 ? ranks.sorted[0] / ranks.median : null;
-  const title =
-    ranks.total < 2
-      ? `One process, ${seconds(ranks.sorted[0] ?? 0)} in I/O`
-      : even === null
-        ? `The slowest rank spent ${seconds(ranks.sorted[0] ?? 0)} in I/O, the median rank nothing`
-        : even < 1.25
-          ? `Time in I/O is even over ranks: slowest ${seconds(ranks.sorted[0])}, median ${seconds(ranks.median)}`
-          : `The slowest rank spent ${even.toFixed(1)} times as long in I/O as the median rank`;
+  const idle = !(ranks.sorted[0] > 0);
+  const title = idle
+    ? who(ranks.total < 2 ? "One rank, no time in I/O" : `None of ${count(ranks.total)} ranks spent time in I/O`)
+    : who(titleOf(ranks, even));
   const sums = useMemo(() => (time.zoomed ? inWindow(report, time.window) : null), [report, time.window, time.zoomed]);
   const columns = useMemo(
     () =>
-      COLUMNS.filter((c) => c.key !== "host" || ranks.rows.some((r) => r.host)).concat(
+      COLUMNS.filter((c) => !["host", "program"].includes(c.key) || ranks.rows.some((r) => r[c.key])).concat(
         sums ? [{ key: "zoomed", title: "in the window", unit: "bytes", get: (r) => sums.get(r.rank) ?? 0 }] : [],
       ),
     [ranks, sums],
@@ -191,18 +197,20 @@ export function Ranks({ report }) {
   const rows = useMemo(() => ranks.rows.map((r) => ({ ...r, key: r.rank })), [ranks]);
   return (
     <section id="ranks" aria-label="ranks">
-      <h2>Ranks</h2>
-      {ranks.total > 1 && ranks.sorted.length > 1 ? (
+      <h2>{job.processes ? "Processes" : "Ranks"}</h2>
+      {ranks.total > 1 && ranks.sorted.length > 1 && !idle ? (
         <Figure
           name="ranks"
           title={title}
           svg={() => curveSvg(ranks, colours, title)}
           rows={() => [["place", "io_time_s"], ...places(ranks).map((p, i) => [Math.round(p), ranks.sorted[i]])]}
-          caption={`Time in I/O of every rank, slowest first. Mean over run time: ${share(ranks.mean / job.run_time)}.${
-            ranks.rows.some((r) => r.estimated)
-              ? " Files that all ranks share are recorded once for all: their time is spread over ranks as far as the log tells."
-              : ""
-          }`}
+          caption={who(
+            `Time in I/O of every rank, slowest first. Mean over run time: ${share(ranks.mean / job.run_time)}.${
+              ranks.rows.some((r) => r.estimated)
+                ? " Files that all ranks share are recorded once for all: their time is spread over ranks as far as the log tells."
+                : ""
+            }`,
+          )}
         >
           <Curve ranks={ranks} />
           <Key
@@ -219,17 +227,18 @@ export function Ranks({ report }) {
       {ranks.total > 1 && (
         <DataTable
           name="ranks"
-          label="ranks"
+          label={who("ranks")}
           columns={columns}
           rows={rows}
           sortBy="time"
-          text={(r) => `rank ${r.rank} ${r.host ?? ""} ${r.pid ?? ""}`}
+          text={(r) => `${who("rank")} ${r.rank} ${r.program ?? ""} ${r.host ?? ""} ${r.pid ?? ""}`}
           page={20}
         />
       )}
       {ranks.shown < ranks.total && (
         <p class="dim">
-          {count(ranks.shown)} of {count(ranks.total)} ranks: the slowest, the fastest, and some evenly between.
+          {count(ranks.shown)} of {count(ranks.total)} {who("ranks")}: the slowest, the fastest, and some evenly
+          between.
         </p>
       )}
     </section>

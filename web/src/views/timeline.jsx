@@ -8,13 +8,14 @@ import { paintFrame, paintHeat, paintOps, paintRowNames, paintSums } from "../co
 import { useScheme, useTime } from "../components/hooks.js";
 import { frameOf, Stack } from "../components/stack.jsx";
 import { SvgPen } from "../data/export.js";
-import { bytes, moment, rate } from "../data/format.js";
+import { bytes, moment, rate, seconds, who } from "../data/format.js";
 import { nearest, within } from "../data/ops.js";
-import { bandwidth, binsOf, cells, range, rowLabel, rowSums } from "../data/strips.js";
+import { bandwidth, binLength, binsOf, cells, range, rowLabel, rowSums } from "../data/strips.js";
 import { logScale, ramp } from "../data/theme.js";
 import { opLines } from "./trace.jsx";
 
 const DECADES = 1e4; // what is smaller than the largest by more has the colour of the smallest
+const FROM = { trace: "the trace", live: "what ranks tell each second" };
 const FEW = 3000; // operations in the window: from here down they are drawn one by one
 
 // A layer that moved next to nothing gets a thin strip: every rank is still in it.
@@ -48,29 +49,30 @@ function drawStrip(pen, box, frame, strip, look) {
   paintSums(pen, sums, rowSums(strip, [frame.t0, frame.t1]));
 }
 
-function cellLines(strip, t, fraction) {
+function cellLines(strip, t, fraction, runTime) {
   const row = Math.floor(fraction * strip.rows);
   const bin = Math.max(0, Math.min(strip.bins - 1, Math.floor(t / strip.width)));
   const at = row * strip.bins + bin;
-  const [from, to] = [bin * strip.width, (bin + 1) * strip.width];
+  const length = binLength(strip, bin, runTime);
+  const [from, to] = [bin * strip.width, Math.min((bin + 1) * strip.width, Math.max(runTime, bin * strip.width))];
   const lines = [
     `${strip.layer} · ${rowLabel(strip, row)}`,
-    `${moment(from, strip.width)} – ${moment(to, strip.width)}`,
-    `read ${bytes(strip.read_sum[at])} (${rate(strip.read_sum[at] / strip.width)})`,
-    `written ${bytes(strip.write_sum[at])} (${rate(strip.write_sum[at] / strip.width)})`,
+    `${moment(from, length)} – ${moment(to, length)}`,
+    `read ${bytes(strip.read_sum[at])} (${rate(strip.read_sum[at] / length)})`,
+    `written ${bytes(strip.write_sum[at])} (${rate(strip.write_sum[at] / length)})`,
   ];
   if (strip.write_max)
-    lines.push(`busiest rank: read ${bytes(strip.read_max[at])}, written ${bytes(strip.write_max[at])}`);
+    lines.push(`${who("busiest rank")}: read ${bytes(strip.read_max[at])}, written ${bytes(strip.write_max[at])}`);
   return lines;
 }
 
-function stripPane(strip, look) {
+export function stripPane(strip, look) {
   const height = stripHeight(strip);
   const hover = (t, fraction) => {
-    if (!look.list) return cellLines(strip, t, fraction);
+    if (!look.list) return cellLines(strip, t, fraction, look.runTime);
     const rank = Math.floor(fraction * strip.ranks);
     const i = nearest(look.ops, look.list, rank, t, look.slack);
-    return i < 0 ? [`${strip.layer} · rank ${rank}`, "no operation here"] : opLines(look.ops, look.names, i);
+    return i < 0 ? [`${strip.layer} · ${who(`rank ${rank}`)}`, "no operation here"] : opLines(look.ops, look.names, i);
   };
   return {
     key: `strip-${strip.layer}`,
@@ -79,22 +81,20 @@ function stripPane(strip, look) {
     rows: strip.rows,
     step: strip.width,
     hover,
-    note: look.list
-      ? "single operations"
-      : `${bytes(strip.total)} · from ${strip.from === "trace" ? "the trace" : "the heat map"}`,
+    note: look.list ? "single operations" : `${bytes(strip.total)} · from ${FROM[strip.from] || "the heat map"}`,
     render: (frame) => (
       <Canvas
         width={frame.width}
         height={height}
         inputs={[strip, look.inputs, frame.t0, frame.t1]}
-        label={`${strip.layer}: bytes by rank and time`}
+        label={who(`${strip.layer}: bytes by rank and time`)}
         draw={(pen) => drawStrip(pen, { x: frame.left, y: 0.5, w: frame.plot, h: height - 1 }, frame, strip, look)}
       />
     ),
   };
 }
 
-function bandPane(band) {
+export function bandPane(band, runTime) {
   const height = 132;
   return {
     key: "bandwidth",
@@ -105,10 +105,12 @@ function bandPane(band) {
     step: band.width,
     hover: (t) => {
       const b = Math.max(0, Math.min(band.bins - 1, Math.floor(t / band.width)));
+      const length = band.lengths[b];
+      const to = Math.min((b + 1) * band.width, Math.max(runTime, b * band.width));
       return [
-        `${moment(b * band.width, band.width)} – ${moment((b + 1) * band.width, band.width)}`,
-        `read ${bytes(band.read[b])} (${rate(band.read[b] / band.width)})`,
-        `written ${bytes(band.write[b])} (${rate(band.write[b] / band.width)})`,
+        `${moment(b * band.width, length)} – ${moment(to, length)}`,
+        `read ${bytes(band.read[b])} (${rate(band.read[b] / length)})`,
+        `written ${bytes(band.write[b])} (${rate(band.write[b] / length)})`,
       ];
     },
     render: (frame) => <Bandwidth frame={frame} band={band} height={height} label="read and write rate over time" />,
@@ -180,25 +182,27 @@ function timelineRows(strips, window) {
 // The message: when the file system was in use.
 function title(report, band) {
   const busy = band.read.filter((v, b) => v > 0 || band.write[b] > 0).length / band.bins;
-  const most = (list) => Math.max(...list, 0) / band.width;
+  const most = (list) => Math.max(...list.map((v, b) => v / band.lengths[b]), 0);
   const peaks = [
     [most(band.read), "read"],
     [most(band.write), "written"],
   ].filter(([v]) => v > 0);
   if (peaks.length === 0) return "No data was moved in any interval";
+  if (band.bins * band.width > 0 && report.job.run_time < 2 * band.width)
+    return `The run is too short to tell when data moved: intervals are ${seconds(band.width)} long`;
   const words =
     busy > 0.97 ? "Data moved all the time" : `Data moved in ${Math.max(1, Math.round(busy * 100))} % of the intervals`;
   return `${words}, at most ${peaks.map(([v, word]) => `${rate(v)} ${word}`).join(" and ")}`;
 }
 
-export function Timeline({ report, bands }) {
+export function Timeline({ report, bands, panes: more = [] }) {
   const time = useTime();
   const { dark, colours } = useScheme();
   const strips = report.timeline.strips;
   const several = strips.some((s) => s.write_max);
   const [kind, setKind] = useState("both");
   const [stat, setStat] = useState(several ? "max" : "sum");
-  const band = useMemo(() => bandwidth(strips), [strips]);
+  const band = useMemo(() => bandwidth(strips, time.runTime), [strips]);
   const values = useMemo(() => strips.map((s) => cells(s, stat, kind)), [strips, stat, kind]);
   const [least, most, cutoff] = useMemo(() => {
     const all = values.map(range);
@@ -222,10 +226,11 @@ export function Timeline({ report, bands }) {
       names: report.trace?.names,
       list: single ? list : null,
       slack: (time.window[1] - time.window[0]) / 100,
+      runTime: time.runTime,
       inputs: single ? "ops" : `${stat} ${kind} ${dark}`,
     };
   });
-  const panes = [bandPane(band), ...strips.map((s, i) => stripPane(s, looks[i]))];
+  const panes = [bandPane(band, time.runTime), ...strips.map((s, i) => stripPane(s, looks[i])), ...more];
   const cut = time.home[0] > 0 || time.home[1] < time.runTime;
   const controls = (
     <>
@@ -241,7 +246,7 @@ export function Timeline({ report, bands }) {
       />
       {several && (
         <Choice
-          label="of the ranks in a row"
+          label={who("of the ranks in a row")}
           options={[
             ["max", "max"],
             ["sum", "sum"],
@@ -269,19 +274,19 @@ export function Timeline({ report, bands }) {
       svg={() => timelineSvg(report, strips, looks, band, time.window, colours)}
       caption={`Drag to zoom, double click or Esc to reset; with the keyboard: arrows, + and −. ${
         several
-          ? `A row stands for several ranks: ${stat === "max" ? "the busiest of them" : "their sum"} is shown. `
+          ? `${who("A row stands for several ranks")}: ${stat === "max" ? "the busiest of them" : "their sum"} is shown. `
           : ""
-      }Bars at the right: bytes of each rank in the part that is shown.${
-        bands.length ? " Numbered bands: time windows of the findings." : ""
-      }`}
+      }${who("Bars at the right: bytes of each rank in the part that is shown.")}${
+        bands.some((b) => !b.name) ? " Numbered bands: time windows of the findings." : ""
+      }${bands.some((b) => b.name) ? " Bands with names: phases that the program named." : ""}`}
     >
-      <Stack label="Timeline of all ranks" panes={panes} bands={bands} />
+      <Stack label={who("Timeline of all ranks")} panes={panes} bands={bands} />
       <div class="under">
         <Legend
           least={least}
           most={most}
           cut={cutoff}
-          what={several && stat === "sum" ? "bytes per row and interval" : "bytes per rank and interval"}
+          what={who(several && stat === "sum" ? "bytes per row and interval" : "bytes per rank and interval")}
         />
         <Key
           items={[

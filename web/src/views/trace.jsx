@@ -7,15 +7,18 @@ import { paintEnds, paintFrame, paintHeat, paintOps, paintRowNames } from "../co
 import { useScheme, useTime } from "../components/hooks.js";
 import { frameOf, Stack } from "../components/stack.jsx";
 import { SvgPen } from "../data/export.js";
-import { axisBytes, bytes, count, moment, seconds, share } from "../data/format.js";
+import { axisBytes, bytes, count, moment, seconds, share, who } from "../data/format.js";
 import { layersOf, nearest, sizeClass, within } from "../data/ops.js";
 import { range } from "../data/strips.js";
 import { css, logScale, ramp, sizeColours } from "../data/theme.js";
+import { nest, ranksOf } from "../data/calls.js";
+import { flamePane, RankChoice } from "./flame.jsx";
+import { Region } from "./region.jsx";
 
 export function opLines(ops, names, i) {
   const took = ops.end[i] - ops.start[i];
   return [
-    `${ops.layer[i]} · rank ${ops.rank[i]} · ${ops.kind[i] ? "read" : "write"} of ${bytes(ops.length[i])}`,
+    `${ops.layer[i]} · ${who("rank")} ${ops.rank[i]} · ${ops.kind[i] ? "read" : "write"} of ${bytes(ops.length[i])}`,
     `at offset ${count(ops.offset[i])}`,
     `${moment(ops.start[i], took)}, took ${seconds(took)}`,
     names[ops.file[i]] || "",
@@ -64,14 +67,14 @@ function opsPane(layer, ops, names, ranks, window, look) {
     hover: (t, fraction) => {
       const rank = Math.floor(fraction * ranks);
       const i = nearest(ops, list, rank, t, (window[1] - window[0]) / 100);
-      return i < 0 ? [`${layer} · rank ${rank}`, "no operation here"] : opLines(ops, names, i);
+      return i < 0 ? [`${layer} · ${who("rank")} ${rank}`, "no operation here"] : opLines(ops, names, i);
     },
     render: (frame) => (
       <Canvas
         width={frame.width}
         height={height}
         inputs={[ops, look.by, look.dark, frame.t0, frame.t1]}
-        label={`${layer}: operations by rank and time`}
+        label={who(`${layer}: operations by rank and time`)}
         draw={(pen) => draw(pen, { x: frame.left, y: 0.5, w: frame.plot, h: height - 1 }, frame)}
       />
     ),
@@ -214,14 +217,20 @@ export function Trace({ report }) {
   const ranks = useMemo(() => ops.rank.reduce((m, r) => Math.max(m, r + 1), Math.max(1, job.nprocs)), [ops, job]);
   const colour = useMemo(() => colouring(by, ops, colours, dark), [by, ops, colours, dark]);
   const layers = useMemo(() => layersOf(trace), [trace]);
+  const calls = trace.calls;
+  const nested = useMemo(() => (calls ? nest(calls) : null), [calls]);
+  const callers = useMemo(() => (calls ? ranksOf(calls) : []), [calls]);
+  const [caller, setCaller] = useState(callers[0]);
   const panes = [
+    ...(calls ? [flamePane(calls, nested, names, caller, time.window, dark)] : []),
     ...layers.map((layer) => opsPane(layer, ops, names, ranks, time.window, { colour, by, dark })),
     ...trace.offsets.map((part, i) => offsetPane(part, i, dark)),
   ];
   if (panes.length === 0) return null;
+  const of = trace.window ? ` of ${trace.window[0]} to ${trace.window[1]} s` : "";
   const part = trace.ops_all
-    ? `All ${count(ops.n)} traced operations`
-    : `The ${count(ops.n)} longest of ${count(trace.segments)} traced operations`;
+    ? `All ${count(ops.n)} traced operations${of}`
+    : `The ${count(ops.n)} longest of ${trace.window ? "the" : count(trace.segments)} traced operations${of}`;
   const longest = ops.n ? ops.end.reduce((m, e, i) => Math.max(m, e - ops.start[i]), 0) : 0;
   const reads = ops.kind.reduce((n, k) => n + (k ? 1 : 0), 0);
   return (
@@ -242,6 +251,7 @@ export function Trace({ report }) {
             chosen={by}
             onChoose={setBy}
           />
+          {callers.length > 1 && <RankChoice ranks={callers} rank={caller} onChoose={setCaller} />}
           <button type="button" class="small" disabled={!time.zoomed} onClick={time.reset}>
             reset
           </button>
@@ -266,6 +276,7 @@ export function Trace({ report }) {
       ) : (
         <p class="dim">From the start of a file to its end: weak to strong colour.</p>
       )}
+      {ops.n > 0 && <Region trace={trace} logs={report.logs} />}
     </Figure>
   );
 }
