@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/plan.h"
+#include "core/sum/plan.h"
 #include "core/recordid.h"
-#include "core/reduce.h"
+#include "core/sum/reduce.h"
 #include "shutdown/rank.h"
 #include "threads.h"
 

@@ -2,7 +2,8 @@
 # sqlite.cmake: lib/iorama_sqlite.so, which others load into their SQLite to read events of a store as rows. It calls the SQLite
 # of whoever loads it, and brings all else along.
 set(dir ${PROJECT_SOURCE_DIR}/src/store)
-add_library(iorama_sqlite MODULE ${dir}/sqlite.c ${dir}/sqlite_events.c ${dir}/walk.c ${dir}/walk_block.c ${dir}/blocks_sql.c ${dir}/fetch.c)
+add_library(iorama_sqlite MODULE ${dir}/sqlite/sqlite.c ${dir}/sqlite/events.c ${dir}/walk/walk.c ${dir}/walk/block.c
+            ${dir}/blocks/sql.c ${dir}/blocks/fetch.c)
 target_compile_definitions(iorama_sqlite PRIVATE RAMA_SQLITE_EXTENSION)
 target_include_directories(iorama_sqlite PRIVATE ${sqlite3_INCLUDE_DIRS})
 target_link_libraries(iorama_sqlite PRIVATE iorama_wire iorama_core iorama_table iorama_base)

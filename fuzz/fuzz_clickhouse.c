@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/clickhouse.h"
+#include "store/clickhouse/clickhouse.h"
 
 struct got {
 	const uint8_t *data;

@@ -4,8 +4,8 @@
  * what is told of it makes sense. */
 #include <string.h>
 
-#include "base/preload.h"
-#include "base/program.h"
+#include "base/code/preload.h"
+#include "base/code/program.h"
 #include "fuzz.h"
 #include "logfile/unseen.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/fuse.h"
+#include "core/foreign/fuse.h"
 #include "fuzz.h"
 #include "table/fn.h"
 

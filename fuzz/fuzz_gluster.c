@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/gluster.h"
+#include "core/foreign/gluster.h"
 #include "fuzz.h"
 
 enum { FIRST = 16 };

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/reduce.h"
-#include "core/summary.h"
-#include "core/total.h"
+#include "core/sum/reduce.h"
+#include "core/sum/summary.h"
+#include "core/sum/total.h"
 #include "fuzz.h"
 #include "logfile/anon.h"
 

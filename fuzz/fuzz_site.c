@@ -5,8 +5,8 @@
  * each, 17 of them), then memory from address 0 on. */
 #include <string.h>
 
-#include "base/site.h"
-#include "base/unwind.h"
+#include "base/code/site.h"
+#include "base/code/unwind.h"
 #include "fuzz.h"
 
 enum { FRAMES = 32 };

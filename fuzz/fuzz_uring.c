@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/enter.h"
-#include "core/uring.h"
+#include "base/code/enter.h"
+#include "core/foreign/uring.h"
 #include "fuzz.h"
 
 enum { AREA = 8192, SQES = 8192, FLIGHTS = 64, NUMBER = 426 };

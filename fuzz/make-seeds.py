@@ -637,7 +637,7 @@ def path_seeds():
 
 
 def fuse_seeds():
-    """What it is taken for, how many bytes more it has, then a message (core/fuse.h)."""
+    """What it is taken for, how many bytes more it has, then a message (core/foreign/fuse.h)."""
     def request(opcode, body=b"", more=0, unique=42, length=None):
         whole = 40 + len(body) + more if length is None else length
         return struct.pack("<BHIIQQIIIHH", 0, more, whole, opcode, unique, 1, 1000, 1000, 4711, 0, 0) + body

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/follow.h"
+#include "base/code/follow.h"
 
 enum rama_any_mode {
 	RAMA_ANY_OFF,

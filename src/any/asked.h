@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/follow.h"
+#include "base/code/follow.h"
 
 struct rama_any_asked {
 	int listen, life; /* life: nobody can ask any more when its other end is closed */

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/elf.h"
+#include "base/code/elf.h"
 #include "config/jobid.h"
 #include "table/layers.h"
 

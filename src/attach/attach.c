@@ -18,7 +18,7 @@
 #include "attach/loaded.h"
 #include "attach/mapped.h"
 #include "attach/symbols.h"
-#include "base/program.h"
+#include "base/code/program.h"
 
 /* ---- what kind of process -------------------------------------------------------------------- */
 

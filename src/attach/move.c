@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/probe.h"
+#include "base/code/probe.h"
 
 const char *rama_attach_move_why(enum rama_attach_move why)
 {

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "base/probe.h"
+#include "base/code/probe.h"
 
 struct rama_attach_probe_done {
 	char function[RAMA_PROBE_NAME];

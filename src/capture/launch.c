@@ -2,9 +2,9 @@
 /* launch.c: what a program that is about to be started gets to see of LD_PRELOAD. */
 #include "capture/launch.h"
 
-#include "base/follow.h"
-#include "base/preload.h"
-#include "base/program.h"
+#include "base/code/follow.h"
+#include "base/code/preload.h"
+#include "base/code/program.h"
 #include "capture/attach.h"
 #include "config/text.h"
 

@@ -5,7 +5,7 @@
 #ifndef RAMA_CAPTURE_LAUNCH_H
 #define RAMA_CAPTURE_LAUNCH_H
 
-#include "base/elf.h"
+#include "base/code/elf.h"
 #include "capture/runtime.h"
 
 #pragma GCC visibility push(hidden)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* note.c: a note by which a statically linked program can be told to have our library inside
- * (base/elf.h). */
+ * (base/code/elf.h). */
 #ifdef RAMA_STATIC_WRAP
 #include <stdint.h>
 
-#include "base/elf.h"
+#include "base/code/elf.h"
 
 __attribute__((used, section(".note.iorama"), aligned(4))) static const struct {
 	uint32_t name_size, text_size, type;

@@ -5,7 +5,7 @@
  * before(), then the function (its moved beginning, and on from there), then after(). The
  * function returns to the stub and the stub to its caller, so that stacks and shadow stacks are in
  * order. Up to sixteen words of arguments on the stack are copied for it. */
-#include "base/probe.h"
+#include "base/code/probe.h"
 
 #include "capture/attach.h"
 

@@ -33,7 +33,7 @@
 #include "core/extra.h"
 #include "core/h5d.h"
 #include "core/h5f.h"
-#include "core/lustre.h"
+#include "core/foreign/lustre.h"
 #include "core/mpiio.h"
 #include "core/pnetcdf.h"
 #include "core/posix.h"

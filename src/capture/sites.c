@@ -6,13 +6,13 @@
  * what return address stands in that frame.
  *
  * A name stands for each place: the program or library, its build id, and where in it; behind
- * it, who called that when it was met first (base/site.h). */
+ * it, who called that when it was met first (base/code/site.h). */
 #include "capture/sites.h"
 
 #include <dlfcn.h>
 
-#include "base/site.h"
-#include "base/unwind.h"
+#include "base/code/site.h"
+#include "base/code/unwind.h"
 #include "capture/slot.h"
 
 #if defined(__x86_64__) && !defined(RAMA_STATIC_WRAP)

@@ -12,7 +12,7 @@
 #include "cli/input.h"
 #include "cli/run/told.h"
 #include "launch/find.h"
-#include "launch/vars.h"
+#include "launch/run/vars.h"
 
 struct change {
 	const char *name;

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/run/told.h"
-#include "launch/recover.h"
+#include "launch/left/recover.h"
 
 struct recover {
 	struct rama_cli_opts o;

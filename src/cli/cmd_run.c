@@ -14,7 +14,7 @@
 #include "cli/run/summary.h"
 #include "cli/run/told.h"
 #include "cli/terminal.h"
-#include "launch/repeat.h"
+#include "launch/run/repeat.h"
 #include "study/runs.h"
 
 struct command {

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "core/extra.h"
-#include "core/lustre.h"
+#include "core/foreign/lustre.h"
 #include "core/posix.h"
 #include "gather/gather.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/reduce.h"
+#include "core/sum/reduce.h"
 #include "job/work.h"
 
 /* ---- words of a record ---------------------------------------------------------------------- */

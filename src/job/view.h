@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "base/site.h"
+#include "base/code/site.h"
 #include "core/record.h"
 #include "logfile/log.h"
 #include "logfile/meta.h"

@@ -5,7 +5,7 @@
 #define RAMA_JOB_WORK_H
 
 #include "base/grow.h"
-#include "core/plan.h"
+#include "core/sum/plan.h"
 #include "job/view.h"
 #include "logfile/cursor.h"
 

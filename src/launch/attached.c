@@ -11,7 +11,7 @@
 
 #include "attach/world.h"
 #include "config/jobid.h"
-#include "launch/segs.h"
+#include "launch/left/segs.h"
 
 #define GLANCE 2000 /* ms between looks whether somebody else has made the log */
 

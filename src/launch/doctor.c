@@ -21,7 +21,7 @@
 #include "base/map.h"
 #include "config/value.h"
 #include "launch/find.h"
-#include "launch/jobs.h"
+#include "launch/left/jobs.h"
 
 extern char **environ;
 

@@ -16,7 +16,7 @@
 #include "attach/find.h"
 #include "attach/move.h"
 #include "attach/witness.h"
-#include "base/program.h"
+#include "base/code/program.h"
 #include "launch/doctor.h"
 
 struct look {

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/program.h"
-#include "launch/plan.h"
+#include "base/code/program.h"
+#include "launch/run/plan.h"
 
 /* Path of a file that comes with the program (libiorama.so, libiorama.a, iorama-wrap.opts):
  * beside it in the build tree, or where it was installed. */

@@ -4,7 +4,7 @@
 #ifndef RAMA_LAUNCH_SWITCH_H
 #define RAMA_LAUNCH_SWITCH_H
 
-#include "launch/jobs.h"
+#include "launch/left/jobs.h"
 #include "segment/ring.h"
 
 /* one process, as it was before and as it is now */

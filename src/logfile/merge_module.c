@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "core/reduce.h"
+#include "core/sum/reduce.h"
 #include "logfile/cursor.h"
 #include "logfile/merge.h"
 

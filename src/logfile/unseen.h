@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/elf.h"
+#include "base/code/elf.h"
 
 #define RAMA_LOG_META_UNSEEN "iorama_unseen="
 #define RAMA_LOG_UNSEEN_NAMES 8

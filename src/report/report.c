@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plan.h"
+#include "core/sum/plan.h"
 
 #define RANKS_SHOWN 1024 /* rows of the table of ranks */
 #define NAME_MOST 64

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/elf.h"
+#include "base/code/elf.h"
 #include "core/heat.h"
 #include "core/kind.h"
 

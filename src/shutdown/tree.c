@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/reduce.h"
+#include "core/sum/reduce.h"
 #include "shutdown/rank.h"
 
 #define NAMES_MOST \

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "store/far.h"
+#include "store/blocks/far.h"
 
 #define TOGETHER 32 /* jobs copied, then made safe, then removed */
 

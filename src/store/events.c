@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "store/far.h"
+#include "store/blocks/far.h"
 
 /* ---- sums per second ------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "core/record.h"
-#include "store/fetch.h"
+#include "store/blocks/fetch.h"
 
 /* a process that this batch has met */
 struct rama_store_process {
@@ -272,8 +272,8 @@ struct rama_store_blocks {
 	struct rama_wire_segment_key segment;
 	int64_t job, rank; /* of the process */
 	struct rama_store_fetch fetch;
-	int64_t lane;	/* of the last one */
-	uint64_t next;	/* event of that lane that was not given yet */
+	int64_t lane;  /* of the last one */
+	uint64_t next; /* event of that lane that was not given yet */
 };
 /* NULL: no memory */
 struct rama_store_blocks *rama_store_blocks_new(struct rama_store *s, int64_t process);

@@ -3,7 +3,7 @@
  * lost of it. */
 #include <string.h>
 
-#include "store/far.h"
+#include "store/blocks/far.h"
 
 int rama_store_job_get(struct rama_store *s, const char *key, const char *source, int64_t *job,
 		       struct rama_err *e)

@@ -3,7 +3,7 @@
  * already stays. */
 #include <string.h>
 
-#include "store/far.h"
+#include "store/blocks/far.h"
 
 /* ---- counters of processes ------------------------------------------------------------------- */
 

@@ -11,8 +11,8 @@
 
 #include "base/home.h"
 #include "base/without.h"
-#include "store/far.h"
-#include "store/walk.h"
+#include "store/blocks/far.h"
+#include "store/walk/walk.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
 

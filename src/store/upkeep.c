@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/grow.h"
-#include "store/far.h"
+#include "store/blocks/far.h"
 
 static int take_number(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/extra.h"
-#include "core/lustre.h"
+#include "core/foreign/lustre.h"
 #include "core/mpiio.h"
 #include "core/pnetcdf.h"
 #include "core/posix.h"

@@ -7,7 +7,7 @@
 
 #include <sys/sysmacros.h>
 
-#include "core/fuse.h"
+#include "core/foreign/fuse.h"
 
 #define DEVICE makedev(10, 229)
 #define NAME "/dev/fuse"

@@ -15,7 +15,7 @@
 #include <link.h>
 
 #include "config/text.h"
-#include "core/gluster.h"
+#include "core/foreign/gluster.h"
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
  * take along. Names are asked for with each request, and there are few: they are remembered by
  * where they lie in memory. */
 #include "capture/hooks/hooks.h"
-#include "core/gluster.h"
+#include "core/foreign/gluster.h"
 
 static uint32_t remember(struct rama_cap_thread *t, struct rama_cap_gluster_known *k, uintptr_t of,
 			 uintptr_t check, const char *text, size_t len)

@@ -14,7 +14,7 @@
 #include <cpuid.h>
 #include <link.h>
 
-#include "base/enter.h"
+#include "base/code/enter.h"
 #include "capture/attach.h"
 
 enum { ROOM = 4096, SITES = ROOM / RAMA_ENTER_STUB, MODULES = 16, WINDOW = 1 << 20 };

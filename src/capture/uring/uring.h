@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* uring.h: rings of io_uring. Requests and completions go through memory that the program shares
  * with the kernel, without calls; but that memory can be mapped a second time, and then be read
- * whenever we are called (a sight): core/uring.h.
+ * whenever we are called (a sight): core/foreign/uring.h.
  *
  *   ring.c    rings, from setup to close, and their registered files
  *   sight.c   requests -> flights -> what ended
@@ -13,7 +13,7 @@
 #include <linux/io_uring.h>
 
 #include "capture/runtime.h"
-#include "core/uring.h"
+#include "core/foreign/uring.h"
 
 #pragma GCC visibility push(hidden)
 

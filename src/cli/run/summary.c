@@ -10,7 +10,7 @@
 #include "cli/profile.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
-#include "launch/sum.h"
+#include "launch/run/sum.h"
 #include "store/shown.h"
 
 struct paper {

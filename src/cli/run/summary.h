@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "cli/opts.h"
-#include "launch/run.h"
+#include "launch/run/run.h"
 
 void rama_cli_run_summary(const struct rama_launch_outcome *o, const struct rama_cli_opts *opts,
 			  bool json);

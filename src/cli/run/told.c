@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/input.h"
-#include "launch/vars.h"
+#include "launch/run/vars.h"
 
 static void print(void *ctx, const char *about, const char *line)
 {

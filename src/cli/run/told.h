@@ -5,7 +5,7 @@
 #define RAMA_CLI_RUN_TOLD_H
 
 #include "cli/opts.h"
-#include "launch/run.h"
+#include "launch/run/run.h"
 
 struct rama_launch_told rama_cli_launch_told(bool quiet, void *ctx);
 

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
-#include "core/plan.h"
+#include "core/sum/plan.h"
 #include "emulate/replay/replay.h"
 #include "logfile/cursor.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "core/plan.h"
+#include "core/sum/plan.h"
 #include "emulate/replay/from_log.h"
 #include "emulate/replay/replay.h"
 #include "logfile/cursor.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plan.h"
+#include "core/sum/plan.h"
 #include "emulate/replay/replay.h"
 #include "logfile/calls.h"
 #include "logfile/cursor.h"

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "report/show/show.h"
-#include "core/summary.h"
-#include "core/total.h"
+#include "core/sum/summary.h"
+#include "core/sum/total.h"
 
 struct writer {
 	struct rama_report_show *show;

@@ -7,8 +7,8 @@
 
 #include "report/show/show.h"
 #include "base/grow.h"
-#include "core/summary.h"
-#include "core/total.h"
+#include "core/sum/summary.h"
+#include "core/sum/total.h"
 
 /* one module while it is printed */
 struct section {

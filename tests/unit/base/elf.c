@@ -4,8 +4,8 @@
 
 #include <elf.h>
 
-#include "base/elf.h"
-#include "base/program.h"
+#include "base/code/elf.h"
+#include "base/code/program.h"
 
 enum { INTERP = 0x400, DYNAMIC = 0x500, TEXTS = 0x800, NOTES = 0xc00, SIZE = 0x1000 };
 #define BASE 0x10000u /* where it is mapped */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "base/preload.h"
+#include "base/code/preload.h"
 
 #define OWN "/x/copy.so"
 

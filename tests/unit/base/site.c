@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* site.c: names of places in programs. */
-#include "base/site.h"
+#include "base/code/site.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unwind.c: frames of made tables, byte by byte; and of this very program, as others see them. */
-#include "base/unwind.h"
+#include "base/code/unwind.h"
 
 #include <execinfo.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuse.c: messages as the kernel's own header lays them out are understood. */
-#include "core/fuse.h"
+#include "core/foreign/fuse.h"
 
 #include <linux/fuse.h>
 

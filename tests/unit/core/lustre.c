@@ -2,7 +2,7 @@
 /* lustre.c: layouts built byte by byte, and what the record says of them. */
 #include "unit.h"
 
-#include "core/lustre.h"
+#include "core/foreign/lustre.h"
 
 #define MAX_WORDS 2000
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "core/reduce.h"
+#include "core/sum/reduce.h"
 
 static struct rama_core_plan plan_of(unsigned module)
 {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "core/summary.h"
+#include "core/sum/summary.h"
 
 /* a file as one record tells of it */
 struct use {

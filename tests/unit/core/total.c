@@ -2,7 +2,7 @@
 /* total.c: the sums of `show --total`. */
 #include "words.h"
 
-#include "core/total.h"
+#include "core/sum/total.h"
 
 static const unsigned totalled[] = { RAMA_TAB_MOD_POSIX, RAMA_TAB_MOD_MPIIO, RAMA_TAB_MOD_STDIO,
 				     RAMA_TAB_MOD_DFS, RAMA_TAB_MOD_DAOS };

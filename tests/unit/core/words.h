@@ -3,7 +3,7 @@
 #ifndef RAMA_TESTS_WORDS_H
 #define RAMA_TESTS_WORDS_H
 
-#include "core/plan.h"
+#include "core/sum/plan.h"
 #include "core/record.h"
 #include "unit.h"
 

@@ -3,7 +3,7 @@
  * targets. */
 #include <math.h>
 
-#include "core/total.h"
+#include "core/sum/total.h"
 #include "made.h"
 
 /* ---- several logs ---------------------------------------------------------------------------- */

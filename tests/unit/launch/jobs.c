@@ -4,8 +4,8 @@
 #include "dir.h"
 #include "launch/find.h"
 #include "launch/place.h"
-#include "launch/recover.h"
-#include "launch/run.h"
+#include "launch/left/recover.h"
+#include "launch/run/run.h"
 
 static void states_are_told_apart(void **state)
 {

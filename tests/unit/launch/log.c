@@ -3,7 +3,7 @@
 
 #include "dir.h"
 #include "launch/log.h"
-#include "launch/made.h"
+#include "launch/run/made.h"
 
 static void places_are_checked(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "launch/plan.h"
+#include "launch/run/plan.h"
 
 static enum rama_launch_kind family(void *ctx, const char *program)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "launch/run.h"
+#include "launch/run/run.h"
 #include "launch/switch.h"
-#include "launch/vars.h"
+#include "launch/run/vars.h"
 
 static void sizes_and_tags_are_known(void **state)
 {

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "core/plan.h"
-#include "core/reduce.h"
+#include "core/sum/plan.h"
+#include "core/sum/reduce.h"
 #include "core/recordid.h"
 #include "logfile/merge.h"
 

@@ -2,7 +2,7 @@
 /* what is said to ClickHouse and what it answers, without a server: URLs, rows, months, quotes */
 #include "unit.h"
 
-#include "store/clickhouse.h"
+#include "store/clickhouse/clickhouse.h"
 
 #define SECOND 1000000000ll
 

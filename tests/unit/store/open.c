@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "store/db.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 static void write_file(const char *path, const void *bytes, size_t n)
 {

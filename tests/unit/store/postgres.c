@@ -8,7 +8,7 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "store/postgres.h"
+#include "store/postgres/postgres.h"
 
 static const struct rama_store_db_ops *const pg = &rama_store_db_postgres;
 static struct rama_err e;

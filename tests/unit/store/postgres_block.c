@@ -3,7 +3,7 @@
  * by SQL alone. Needs IORAMA_TEST_POSTGRES, as postgres.c does. */
 #include "unit.h"
 
-#include "store/postgres.h"
+#include "store/postgres/postgres.h"
 
 static const struct rama_store_db_ops *const pg = &rama_store_db_postgres;
 static struct rama_wire_block in, out;

@@ -9,7 +9,7 @@
 
 #include "base/out.h"
 #include "store/handle.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #define SECOND 1000000000ll
 #define START (T0 / SECOND) /* the first second */

@@ -2,7 +2,7 @@
 /* events in the three orders, by keys; compared with a list of all that was put in */
 #include "help.h"
 
-#include "store/walk.h"
+#include "store/walk/walk.h"
 
 #define JOBS 3
 #define PROCESSES 4 /* of each job */
