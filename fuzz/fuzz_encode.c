@@ -10,7 +10,7 @@
 #include <libdeflate.h>
 
 #include "fuzz.h"
-#include "bus/encode.h"
+#include "bus/encode/encode.h"
 #include "wire/coding.h"
 #include "wire/columns.h"
 #include "wire/message_head.h"

@@ -31,7 +31,7 @@ struct rama_agent_options {
 	enum rama_agent_events events;
 	bool samples, system;
 	/* events of the slowest process of each job and of the slowest server only, chosen by
-	 * these: agent/focus.h */
+	 * these: agent/focus/focus.h */
 	bool focus;
 	uint64_t focus_calls;
 	double focus_ratio;
@@ -41,7 +41,7 @@ struct rama_agent_options {
 	const char *home;  /* --system: where stores and logs of users are */
 	/* --system: where directories of users are, instead of the usual places; NULL */
 	const char *base;
-	const char *logs; /* directory for logs of jobs that did not end by themselves */
+	const char *logs;    /* directory for logs of jobs that did not end by themselves */
 	const char *metrics; /* ADDRESS:PORT or a file.prom that has figures; NULL: none */
 	void (*tell)(void *ctx, const char *line); /* from any thread */
 	void *ctx;

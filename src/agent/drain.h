@@ -96,7 +96,7 @@ struct rama_agent_drain_seg {
 		uint64_t seqs[RAMA_SEG_KINDS];
 	} counted;
 	/* what its counters say of calls to the system: how many, and how long they took; of
-	 * servers and daemons: of what they did for others (focus_apply.c) */
+	 * servers and daemons: of what they did for others (focus/apply.c) */
 	uint64_t io_calls, io_ns;
 	struct rama_agent_moment *moment; /* what it is at; NULL: it did nothing yet */
 	bool focused;			  /* chosen */

@@ -8,7 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/drain.h"
-#include "agent/focus_others.h"
+#include "agent/focus/others.h"
 #include "agent/metrics.h"
 #include "base/json.h"
 #include "bus/talk.h"
@@ -140,7 +140,7 @@ void rama_agent_second(struct rama_agent *a);
 void rama_agent_leave(struct rama_agent *a, size_t i); /* lets go of a segment */
 void rama_agent_drop_job(struct rama_agent *a, size_t i);
 
-/* focus_apply.c: with --focus only the slowest process of each job, the slowest server and the
+/* focus/apply.c: with --focus only the slowest process of each job, the slowest server and the
  * slowest daemon make events */
 int rama_agent_focus_start(struct rama_agent *a, struct rama_err *e);
 void rama_agent_focus_follow(struct rama_agent *a, struct rama_agent_drain_seg *s);
@@ -151,7 +151,7 @@ void rama_agent_focus_second(struct rama_agent *a);
 const char *rama_agent_focus_word(const struct rama_agent_drain_seg *s);
 uint64_t rama_agent_focus_id(const struct rama_agent_drain_seg *s);
 
-/* focus_tell.c: what is said of it to other agents, and to who asks */
+/* focus/tell.c: what is said of it to other agents, and to who asks */
 void rama_agent_focus_say(struct rama_agent *a);
 void rama_agent_focus_tell(struct rama_agent *a, struct rama_json *j);
 

@@ -6,7 +6,7 @@
 #define RAMA_AGENT_SPOOL_H
 
 #include "base/source.h"
-#include "bus/sink.h"
+#include "bus/sink/sink.h"
 
 struct rama_agent_spool;
 

@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #include "bus/put.h"
-#include "bus/sink.h"
+#include "bus/sink/sink.h"
 
 struct rama_bus_collect_totals {
 	uint64_t messages, bytes, events; /* stored */

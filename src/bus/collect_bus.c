@@ -11,7 +11,7 @@
 #include "base/grow.h"
 #include "base/now.h"
 #include "bus/collect.h"
-#include "bus/sink_bus.h"
+#include "bus/sink/bus.h"
 
 #define KNOWN RAMA_BUS_KNOWN "consumer "
 #define LONGEST_PAUSE 5000 /* ms between two attempts to store */

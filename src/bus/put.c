@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "bus/sink.h"
+#include "bus/sink/sink.h"
 #include "index/index.h"
 
 int rama_bus_put_open(struct rama_store **s, const char *where, struct rama_err *e)

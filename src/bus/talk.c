@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bus/sink_bus.h"
+#include "bus/sink/bus.h"
 
 #define HEARD_MOST 4096	     /* messages that wait to be read; what is more is lost */
 #define LONGEST (512u << 10) /* bytes of one */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* talk.h: what agents say to each other over a bus: small messages that hold for a moment and are
  * not kept. <from> in the subject is the user whose agent it is, 0 for one of the system, as
- * everywhere (sink_bus.h): agents of a user hear those of the same user. A thread of its own
+ * everywhere (sink/bus.h): agents of a user hear those of the same user. A thread of its own
  * connects and sends, so that a server that does not answer holds nobody up. */
 #ifndef RAMA_BUS_TALK_H
 #define RAMA_BUS_TALK_H
 
-#include "bus/sink.h"
+#include "bus/sink/sink.h"
 
 struct rama_bus_talk;
 

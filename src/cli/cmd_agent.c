@@ -14,7 +14,7 @@
 #include "agent/agent.h"
 #include "base/human.h"
 #include "base/without.h"
-#include "bus/sink.h"
+#include "bus/sink/sink.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/open_store.h"

@@ -8,7 +8,7 @@
 #include "cli/input.h"
 #include "cli/paper.h"
 #include "cli/terminal.h"
-#include "report/explain.h"
+#include "report/explain/explain.h"
 
 #define NEAREST 5
 

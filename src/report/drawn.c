@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* drawn.c: a picture of ours read again, for other kinds of files than SVG: what svg*.c and
- * diff_svg.c write, which are rectangles, paths of straight lines, texts and groups that are moved
+ * diff/svg.c write, which are rectangles, paths of straight lines, texts and groups that are moved
  * and scaled, and nothing else: what is not known is left out. Colours are those of the light
  * theme. */
 #include <stdio.h>

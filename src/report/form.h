@@ -6,8 +6,8 @@
 
 #include <limits.h>
 
-#include "report/diff.h"
-#include "report/fleet.h"
+#include "report/diff/diff.h"
+#include "report/fleet/fleet.h"
 #include "report/paper.h"
 #include "report/spread.h"
 #include "report/table.h"

@@ -4,7 +4,7 @@
 #ifndef RAMA_REPORT_SPREAD_H
 #define RAMA_REPORT_SPREAD_H
 
-#include "report/diff.h"
+#include "report/diff/diff.h"
 
 struct rama_report_run {
 	const char *path; /* of its log; of the group's memory */

@@ -64,7 +64,7 @@ void rama_report_png(struct rama_out *o, const char *body, size_t n, double widt
 /* Can the system do it? RAMA_EIO: no. */
 int rama_report_png_possible(struct rama_err *e);
 
-/* diff_svg.c: as struct rama_report_form has them */
+/* diff/svg.c: as struct rama_report_form has them */
 void rama_report_diff_svg(const struct rama_report_diff *d, struct rama_out *o,
 			  const struct rama_report_ask *a);
 void rama_report_diff_figure(const struct rama_report_diff *d, struct rama_out *o,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fleet.h: many logs, read by all cores, summed up (report/fleet.h). */
+/* fleet.h: many logs, read by all cores, summed up (report/fleet/fleet.h). */
 #ifndef RAMA_STUDY_FLEET_H
 #define RAMA_STUDY_FLEET_H
 
-#include "report/fleet.h"
+#include "report/fleet/fleet.h"
 
 struct rama_store;
 

@@ -117,7 +117,7 @@ struct rama_wire_msg_loss {
 };
 
 /* What one agent tells the others once a second, where they choose together who makes events
- * (agent/focus.h). It goes to no store and is not kept. */
+ * (agent/focus/focus.h). It goes to no store and is not kept. */
 struct rama_wire_msg_focus_one {
 	uint64_t id; /* 0: there is none */
 	uint64_t ns; /* mean of a call; 0: not known */

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
-#include "bus/sink.h"
+#include "bus/sink/sink.h"
 
 #define READ 64 /* parcels at a time */
 

@@ -2,7 +2,7 @@
 /* focus.c: sums go in, who is traced comes out. */
 #include "unit.h"
 
-#include "agent/focus.h"
+#include "agent/focus/focus.h"
 
 #define GROUP 77
 

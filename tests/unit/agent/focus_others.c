@@ -2,7 +2,7 @@
 /* focus_others.c: several agents, a bus that may lose what they say, and one choice. */
 #include "unit.h"
 
-#include "agent/focus_others.h"
+#include "agent/focus/others.h"
 
 #define AGENTS 3
 #define PROCESSES 4 /* of each */

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "bus/encode_state.h"
+#include "bus/encode/state.h"
 #include "messages.h"
 
 #define PATH "/scratch/a \"b\"\n\xc3\xa4\xff"

@@ -4,7 +4,7 @@
 #define RAMA_TESTS_LIVE_MESSAGES_H
 
 #include "base/out.h"
-#include "bus/encode.h"
+#include "bus/encode/encode.h"
 
 /* one event of a test; what: "POSIX write pwrite" */
 struct step {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "bus/collect.h"
-#include "bus/sink_bus.h"
+#include "bus/sink/bus.h"
 #include "bus/put.h"
-#include "bus/sink_tags.h"
+#include "bus/sink/tags.h"
 #include "unit.h"
 
 static void kinds(void **st)

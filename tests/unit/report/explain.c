@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "report/explain.h"
+#include "report/explain/explain.h"
 
 static const struct rama_report_topic *find(const struct rama_report_topics *t, const char *name)
 {

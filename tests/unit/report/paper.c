@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include "base/form/text.h"
-#include "report/diff.h"
-#include "report/fleet.h"
+#include "report/diff/diff.h"
+#include "report/fleet/fleet.h"
 #include "report/paper.h"
 
 static void texts_are_harmless(void **st)
