@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* target.c [segv|ignore|confined|unseen|small|smallest|chroot DIR]: does what lines on its standard
- * input say, and tells in a line what it has done; in between it waits in poll(). small: in a thread with a small
- * stack, while the first waits for its end; smallest: while that never waits.
+ * input say, and tells in a line what it has done; in between it waits in poll(). small: in a
+ * thread with a small stack, while the first waits for its end; smallest: while that never waits.
  *
  *   open FILE             opens it for writing; the writes that follow go there
  *   write N               N times 100 bytes
