@@ -280,6 +280,8 @@ int rama_attach(pid_t pid, const struct rama_attach_options *o, struct rama_atta
 	if (rc != 0)
 		return rc;
 	done->thread = b.tid;
+	b.slow = o->slow;
+	b.arg = o->arg;
 	rc = begin(&t, &b, o, done, e);
 	done->borrowed = rama_attach_borrow_end(&b);
 	return rc;
@@ -301,6 +303,8 @@ int rama_attach_end(pid_t pid, const struct rama_attach_options *o, struct rama_
 	if (rc != 0)
 		return rc;
 	done->thread = b.tid;
+	b.slow = o->slow;
+	b.arg = o->arg;
 	rc = call_ours(&t, &b, "iorama_detach", 0, &log, e);
 	if (rc == 0 && log == 1)
 		rc = rama_err_set(e, RAMA_EUSAGE, "process %d is not attached", (int)pid);

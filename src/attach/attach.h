@@ -20,6 +20,9 @@ struct rama_attach_options {
 	const char *library;
 	const char *settings; /* NAME=value texts, an empty one at the end */
 	unsigned patience;    /* ms that a thread may be waited for */
+	/* or NULL: its thread is away for seconds, and must be waited for */
+	void (*slow)(void *arg, pid_t pid);
+	void *arg;
 };
 
 struct rama_attach_done {

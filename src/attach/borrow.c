@@ -8,11 +8,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -21,13 +23,16 @@
 
 #include "base/now.h"
 
-#define RED_ZONE 256	 /* bytes below the stack that belong to the function at work */
-#define CALL_LIMIT 60000 /* ms; a call waits for locks that other threads hold */
-#define ROOM (1u << 16)	 /* bytes of stack for what is put there */
+#define RED_ZONE 256	  /* bytes below the stack that belong to the function at work */
+#define SLOW 3000	  /* ms that a call takes before it is told */
+#define ROOM (1u << 16)	  /* bytes of stack for what is put there */
+#define STACK_LEAST 49152 /* bytes: what is put there and what a loader needs, with some to spare */
 
 /* Calls in which a thread holds no lock of the C library: one inside of malloc or of the loader
- * is never in these. futex is: who waits for a lock has not got it; but where there is another
- * thread that one is taken. */
+ * is never in these. futex is: who waits for a lock has not got it, but may have another (that of
+ * an allocator which the program brings); so threads that wait for something to happen come
+ * first, and those that may wait for a lock last. Who reads may be the loader, with its lock: it
+ * does so of files, never of pipes, sockets or devices (a FUSE daemon waits for requests there). */
 static const struct {
 	int number, rank;
 } harmless[] = {
@@ -39,9 +44,11 @@ static const struct {
 			WAIT(clock_nanosleep, 0) WAIT(rt_sigtimedwait, 0) WAIT(rt_sigsuspend, 0)
 				WAIT(wait4, 0) WAIT(waitid, 0) WAIT(accept, 0) WAIT(accept4, 0)
 					WAIT(recvfrom, 0) WAIT(recvmsg, 0) WAIT(restart_syscall, 0)
-						WAIT(futex, 1)
+						WAIT(futex, 1) WAIT(read, 1) WAIT(readv, 1)
+							WAIT(splice, 1)
 #undef WAIT
 };
+enum { NONE = 3 }; /* more than any rank */
 
 #if defined(__x86_64__)
 #include <sys/user.h>
@@ -144,44 +151,98 @@ static bool is_back(struct rama_attach_borrow *b, uint64_t *result)
 
 /* ---- which thread ---------------------------------------------------------------------------- */
 
-static int rank_of(pid_t pid, pid_t tid)
+static bool reads(int nr)
 {
-	char path[64], text[64] = "";
+	return nr == SYS_read || nr == SYS_readv || nr == SYS_splice;
+}
+
+/* A pipe, a socket or a device. Only of these the system is asked for more: one of files may not
+ * answer. */
+static bool is_no_file(pid_t pid, unsigned long long fd)
+{
+	char path[64], to[64];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%llu", (int)pid, fd);
+	n = readlink(path, to, sizeof(to));
+	if (n <= 0 || to[0] != '/')
+		return n > 0;
+	return n > 5 && memcmp(to, "/dev/", 5) == 0 && stat(path, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+/* -1: not there; sp: its stack */
+static int rank_of(pid_t pid, pid_t tid, uint64_t *sp)
+{
+	unsigned long long one = 0, two = 0, at = 0;
+	char path[64], text[256] = "";
 	FILE *f;
-	long nr;
+	int nr = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
 	f = fopen(path, "re");
 	if (f == NULL)
 		return -1;
-	nr = fgets(text, sizeof(text), f) != NULL && text[0] >= '0' && text[0] <= '9'
-		     ? strtol(text, NULL, 10)
-		     : -1;
+	if (fgets(text, sizeof(text), f) == NULL ||
+	    sscanf(text, "%d %llx %llx %*x %*x %*x %*x %llx", &nr, &one, &two, &at) != 4)
+		nr = -1;
 	fclose(f);
+	*sp = at;
 	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
-		if (nr == harmless[i].number)
-			return harmless[i].rank;
+		if (nr == harmless[i].number && reads(nr) && !is_no_file(pid, one))
+			return -1;
+		else if (nr == harmless[i].number)
+			return harmless[i].rank +
+			       (nr == SYS_futex && (two & FUTEX_CMD_MASK) == FUTEX_WAIT);
 	return -1;
 }
 
-/* 0: none waits now */
-static pid_t choose(pid_t pid)
+/* Has the stack there room for what a loader does? That of the first thread grows, others do not,
+ * and some are as small as can be. */
+static bool has_room(pid_t pid, uint64_t sp)
+{
+	char path[64], *line = NULL;
+	bool has = false, found = false;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f != NULL && !found && getline(&line, &room, f) > 0) {
+		unsigned long long from, end;
+
+		found = sscanf(line, "%llx-%llx", &from, &end) == 2 && sp >= from && sp < end;
+		has = found && (sp - from >= STACK_LEAST || strstr(line, "[stack]") != NULL);
+	}
+	free(line);
+	if (f != NULL)
+		fclose(f);
+	return has;
+}
+
+/* 0: none waits now; small: one does, but its stack is too small */
+static pid_t choose(pid_t pid, bool *small)
 {
 	char path[64];
 	struct dirent *entry;
 	pid_t best = 0;
-	int least = 2;
+	int least = NONE;
 	DIR *d;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	d = opendir(path);
 	while (d != NULL && least > 0 && (entry = readdir(d)) != NULL) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-		int rank = tid > 0 ? rank_of(pid, tid) : -1;
+		uint64_t sp;
+		int rank = tid > 0 ? rank_of(pid, tid, &sp) : -1;
 
-		if (rank >= 0 && rank < least) {
+		if (rank < 0 || rank >= least)
+			continue;
+		if (has_room(pid, sp)) {
 			best = tid;
 			least = rank;
+		} else {
+			*small = true;
 		}
 	}
 	if (d != NULL)
@@ -211,6 +272,7 @@ bool rama_attach_borrow_stopped(pid_t tid, int *status, unsigned ms)
 static bool stop(struct rama_attach_borrow *b, int *error)
 {
 	int status = 0;
+	uint64_t sp;
 	sigset_t all;
 
 	*error = 0;
@@ -224,7 +286,7 @@ static bool stop(struct rama_attach_borrow *b, int *error)
 	if (ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL) == 0 &&
 	    rama_attach_borrow_stopped(b->tid, &status, 2000) &&
 	    status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP &&
-	    rank_of(b->pid, b->tid) >= 0 && save(b) == 0)
+	    rank_of(b->pid, b->tid, &sp) >= 0 && has_room(b->pid, sp) && save(b) == 0)
 		return true;
 	/* a signal that was on its way is delivered */
 	ptrace(PTRACE_DETACH, b->tid, NULL,
@@ -249,6 +311,7 @@ int rama_attach_borrow_begin(struct rama_attach_borrow *b, pid_t pid, unsigned p
 {
 	const struct timespec rest = { .tv_nsec = 500000 };
 	int64_t end = rama_now_ms() + patience;
+	bool small = false;
 	char path[64];
 	int error = 0;
 
@@ -261,7 +324,7 @@ int rama_attach_borrow_begin(struct rama_attach_borrow *b, pid_t pid, unsigned p
 	if (b->memory < 0)
 		error = errno;
 	while (error == 0) {
-		b->tid = choose(pid);
+		b->tid = choose(pid, &small);
 		b->began = rama_now_ns();
 		if (b->tid != 0 && stop(b, &error))
 			return 0;
@@ -270,8 +333,9 @@ int rama_attach_borrow_begin(struct rama_attach_borrow *b, pid_t pid, unsigned p
 			return rama_err_set(
 				e, RAMA_EBUSY,
 				"process %d: none of its threads waited within %u ms in a "
-				"system call in which it can be borrowed",
-				(int)pid, patience);
+				"system call in which it can be borrowed%s",
+				(int)pid, patience,
+				small ? ", but ones with too small a stack" : "");
 		}
 		if (error == ESRCH && b->tid != pid)
 			error = 0; /* that thread has ended meanwhile */
@@ -304,6 +368,30 @@ static void block(struct rama_attach_borrow *b)
 	ptrace(PTRACE_SETSIGMASK, b->tid, (void *)8, &all);
 }
 
+/* Until it stops, however long that takes: whoever let go of it now would see it come back to
+ * nowhere, which ends the process. It may wait for a lock that another thread holds, or for a file
+ * system that does not answer. false: it is gone. */
+static bool comes_back(struct rama_attach_borrow *b, int *status)
+{
+	int64_t since = rama_now_ms(), now;
+	bool told = false;
+
+	for (;;) {
+		pid_t got = waitpid(b->tid, status, __WALL | WNOHANG);
+
+		if (got != 0)
+			return got == b->tid && WIFSTOPPED(*status);
+		now = rama_now_ms();
+		if (!told && now > since + SLOW) {
+			told = true;
+			if (b->slow != NULL)
+				b->slow(b->arg, b->pid);
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = now < since + 100 ? 20000 : 2000000 },
+			  NULL);
+	}
+}
+
 int rama_attach_borrow_call(struct rama_attach_borrow *b, uint64_t function, uint64_t one,
 			    uint64_t two, uint64_t *result, struct rama_err *e)
 {
@@ -313,9 +401,8 @@ int rama_attach_borrow_call(struct rama_attach_borrow *b, uint64_t function, uin
 	if (send(b, function, one, two) != 0)
 		return rama_err_set(e, RAMA_EIO, "process %d: %s", (int)b->pid, strerror(errno));
 	for (;;) {
-		if (ptrace(PTRACE_CONT, b->tid, NULL, NULL) != 0 ||
-		    !rama_attach_borrow_stopped(b->tid, &status, CALL_LIMIT))
-			return rama_err_set(e, RAMA_EIO, "process %d: its thread did not come back",
+		if (ptrace(PTRACE_CONT, b->tid, NULL, NULL) != 0 || !comes_back(b, &status))
+			return rama_err_set(e, RAMA_EIO, "process %d has ended meanwhile",
 					    (int)b->pid);
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSEGV)
 			break;

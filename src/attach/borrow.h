@@ -20,6 +20,9 @@ struct rama_attach_borrow {
 	void *saved;	       /* its registers */
 	uint64_t mask, called; /* signals it had blocked; calls made */
 	sigset_t ours;	       /* those that we had: nobody ends us while we have it */
+	/* given, or NULL: a call takes longer than any should; told once for each */
+	void (*slow)(void *arg, pid_t pid);
+	void *arg;
 };
 
 /* Can it be done on this kind of processor? */
@@ -30,6 +33,7 @@ int rama_attach_borrow_begin(struct rama_attach_borrow *b, pid_t pid, unsigned p
 			     struct rama_err *e);
 /* Bytes that the functions get to see, on the thread's own stack; 0: no room. */
 uint64_t rama_attach_borrow_put(struct rama_attach_borrow *b, const void *bytes, size_t n);
+/* It is waited for as long as it takes. RAMA_EIO: it faults, or the process has ended. */
 int rama_attach_borrow_call(struct rama_attach_borrow *b, uint64_t function, uint64_t one,
 			    uint64_t two, uint64_t *result, struct rama_err *e);
 /* a text at an address of it, cut off at `room` */

@@ -193,6 +193,13 @@ static void on_told(void *arg, const struct rama_launch_attach_told *t)
 	case RAMA_LAUNCH_DETACHED:
 		tell(a, t->pid, "detached", t->done, t->probes);
 		break;
+	case RAMA_LAUNCH_ATTACH_WAITS:
+		fprintf(stderr,
+			"iorama: %d: its thread is away for seconds (a lock, or a file system that "
+			"does "
+			"not answer); it is waited for: ending iorama now would end it\n",
+			(int)t->pid);
+		break;
 	case RAMA_LAUNCH_ATTACH_STAYS:
 		if (!a->quiet)
 			fprintf(stderr, "iorama: other ranks are still observed; the log is made "

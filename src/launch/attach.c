@@ -40,6 +40,14 @@ static int refuse(struct rama_launch_attach *a, const char *text)
 	return 4;
 }
 
+static void tell_slow(void *arg, pid_t pid)
+{
+	struct rama_launch_attach *a = arg;
+
+	a->tell(a->arg,
+		&(struct rama_launch_attach_told){ .what = RAMA_LAUNCH_ATTACH_WAITS, .pid = pid });
+}
+
 /* ---- what processes are told ----------------------------------------------------------------- */
 
 /* The same file under the name that lets it begin nothing by itself. */
@@ -157,7 +165,9 @@ static int arm(struct rama_launch_attach *a, pid_t pid, struct rama_launch_attac
 
 static int begin_one(struct rama_launch_attach *a, pid_t pid, size_t room)
 {
-	struct rama_attach_options how = { .library = a->library, .patience = a->patience };
+	struct rama_attach_options how = {
+		.library = a->library, .patience = a->patience, .slow = tell_slow, .arg = a
+	};
 	struct rama_launch_attach_probes probes;
 	struct rama_attach_done done;
 	struct rama_err e = { 0 };
@@ -254,7 +264,9 @@ static bool is_past(const struct rama_launch_attach *a, pid_t pid)
 
 static int end_one(struct rama_launch_attach *a, struct ended *d)
 {
-	struct rama_attach_options how = { .library = a->library, .patience = a->patience };
+	struct rama_attach_options how = {
+		.library = a->library, .patience = a->patience, .slow = tell_slow, .arg = a
+	};
 	struct rama_err e = { 0 };
 	int n;
 

@@ -24,6 +24,7 @@ struct rama_launch_attach_probes {
 enum rama_launch_attach_what {
 	RAMA_LAUNCH_ATTACHED,
 	RAMA_LAUNCH_DETACHED,
+	RAMA_LAUNCH_ATTACH_WAITS,  /* its thread is away for seconds: it must be waited for */
 	RAMA_LAUNCH_ATTACH_STAYS,  /* no log yet: other ranks are still observed */
 	RAMA_LAUNCH_ATTACH_REFUSED /* text says what; the others are gone on with */
 };

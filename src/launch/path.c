@@ -24,7 +24,8 @@ static bool is_for_data(const char *type)
 					    "fuse.snapfuse", "fuse.squashfuse" };
 
 	for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
-		if (strncmp(type, not [i], strcspn(type, " ")) == 0)
+		if (strcspn(type, " ") == strlen(not [i]) &&
+		    strncmp(type, not [i], strlen(not [i])) == 0)
 			return false;
 	return strncmp(type, "fuse.", 5) == 0 || strncmp(type, "fuse ", 5) == 0 ||
 	       strncmp(type, "fuseblk ", 8) == 0;
@@ -108,6 +109,12 @@ static size_t settings_of(const struct rama_launch_path *p, char *to, size_t roo
 	return n;
 }
 
+static void tell_slow(void *told, pid_t pid)
+{
+	rama_launch_note(told, "path",
+			 "process %d: its thread is away for seconds, and is waited for", (int)pid);
+}
+
 static void attach_to(struct rama_launch_path *p, pid_t pid, bool server,
 		      const struct rama_launch_told *told)
 {
@@ -115,7 +122,9 @@ static void attach_to(struct rama_launch_path *p, pid_t pid, bool server,
 	char settings[256];
 	struct rama_attach_options how = { .library = p->library,
 					   .settings = settings,
-					   .patience = PATIENCE };
+					   .patience = PATIENCE,
+					   .slow = tell_slow,
+					   .arg = (void *)(uintptr_t)told };
 	struct rama_attach_done done;
 	struct rama_err e = { 0 };
 
@@ -164,7 +173,9 @@ void rama_launch_path_end(struct rama_launch_path *p, const struct rama_launch_t
 {
 	struct rama_attach_options how = { .library = p->library,
 					   .settings = "",
-					   .patience = PATIENCE };
+					   .patience = PATIENCE,
+					   .slow = tell_slow,
+					   .arg = (void *)(uintptr_t)told };
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct rama_launch_path_process *q = &p->process[i];
@@ -213,14 +224,14 @@ static void tell_one(const struct rama_launch_path_process *q, uint64_t calls,
 		rama_launch_note(told, "path", "%s %d: %s", q->name, (int)q->pid, hooks);
 	if (unseen[0] != '\0')
 		rama_launch_note(told, "path",
-				 "%s %d: of %s requests nothing is known: they came by splice, or "
-				 "there was no room",
+				 "%s %d: of %s requests nothing is known: another thread took "
+				 "them out of a pipe, or there was no room",
 				 q->name, (int)q->pid, unseen);
 	if (calls == 0)
 		rama_launch_note(
 			told, "path",
 			"%s %d: no request of the job was seen there (it has none, or they "
-			"came by splice or io_uring)",
+			"came by io_uring)",
 			q->name, (int)q->pid);
 }
 

@@ -70,15 +70,27 @@ static size_t call_at(const struct join *j, uint32_t group, int64_t when)
 	return call;
 }
 
-/* With slack: before it, or after it; not if both are possible. */
-static size_t call_near(const struct join *j, uint32_t group, int64_t when)
+/* Is it sure enough that the request is of this call, though it began beside it? What moves no
+ * bytes may be of a call that is in no trace (fsync, close) and came right after. */
+static size_t if_same_bytes(const struct join *j, size_t call, const struct rama_path_call *f)
 {
-	size_t now = call_at(j, group, when), before, after;
+	const struct rama_path_call *c = call != RAMA_PATH_NONE ? &j->p->call[call] : NULL;
+
+	return c != NULL && rama_path_moves(f) && rama_path_moves(c) &&
+			       rama_path_reads(f) == rama_path_reads(c) && rama_path_overlap(f, c)
+		       ? call
+		       : RAMA_PATH_NONE;
+}
+
+/* With slack: before it, or after it; not if both are possible. */
+static size_t call_near(const struct join *j, uint32_t group, const struct rama_path_call *f)
+{
+	size_t now = call_at(j, group, f->start), before, after;
 
 	if (now != RAMA_PATH_NONE)
 		return now;
-	before = call_at(j, group, when - SLACK);
-	after = call_at(j, group, when + SLACK);
+	before = if_same_bytes(j, call_at(j, group, f->start - SLACK), f);
+	after = if_same_bytes(j, call_at(j, group, f->start + SLACK), f);
 	if (before != RAMA_PATH_NONE && after != RAMA_PATH_NONE && before != after)
 		return RAMA_PATH_NONE;
 	return before != RAMA_PATH_NONE ? before : after;
@@ -117,7 +129,7 @@ static void link_fuse(struct join *j, size_t request)
 
 	if (group == RAMA_PATH_GROUP_NONE)
 		return;
-	call = call_near(j, group, f->start);
+	call = call_near(j, group, f);
 	if (call == RAMA_PATH_NONE)
 		return;
 	c = &p->call[call];

@@ -116,6 +116,9 @@ static int print_requests(const struct rama_path *p, size_t call, int64_t whole,
 	if (b.rpcs > 0)
 		rama_out_fmt(o, "  %s RPC%s", rama_human_count(n[0], (int64_t)b.rpcs),
 			     b.rpcs == 1 ? "" : "s");
+	else if (b.disks > 0) /* the daemon's own */
+		rama_out_fmt(o, "  %s disk access%s", rama_human_count(n[0], (int64_t)b.disks),
+			     b.disks == 1 ? "" : "es");
 	if (b.later > 0)
 		rama_out_fmt(o, "  %s later", rama_human_count(n[1], (int64_t)b.later));
 	if (b.ahead > 0)

@@ -359,6 +359,45 @@ def refused(case):
     case.call("attach", status=2)
 
 
+def small_stack(case):
+    """A thread whose stack has no room for a loader is never borrowed; where there is no other, that is said."""
+    target = Target(case, "small").ready()
+    target.do("open file")
+    for i in range(3):
+        case.attach(target)
+        target.do("write %d" % (i + 5))
+        expect_writes(case.detach(target), "file", i + 5)
+    target.quit()
+    alone = Target(case, "smallest").ready()
+    refuse(case, alone, "too small a stack", options=["--wait", "50ms"])
+    alone.do("open other")
+    expect(alone.process.poll() is None, "it ended")
+
+
+def slow_loader(case):
+    """A call of the thread that was borrowed waits for a lock: it is waited for, and that is told; nobody ends."""
+    os.mkfifo(case.path("go"))
+    slow = case.compile("slow.so", "target_plugin.c", "-shared", "-fPIC", '-DWAITS="go"')
+    target = Target(case).ready()
+    target.do("open file")
+    target.do("load 2")
+    target.process.stdin.write("plugin %s 3\n" % slow)
+    target.process.stdin.flush()
+    wait(lambda: "slow.so" in cases.text_of("/proc/%d/maps" % target.pid), "its loader")
+    tool = subprocess.Popen([case.iorama, "attach", str(target.pid)], cwd=case.work, env=case.env(), text=True, stderr=subprocess.PIPE)
+    said = tool.stderr.readline()
+    expect("its thread is away for seconds" in said, "it says %s", said)
+    with open(case.path("go"), "w", encoding="ascii") as fifo:
+        fifo.write("x")
+    said = tool.communicate(timeout=TIMEOUT)[1]
+    expect(tool.returncode == 0 and "observed from now on" in said, "status %d: %s", tool.returncode, said)
+    target.process.stdout.readline()
+    target.do("write 7")
+    expect_writes(case.detach(target), "file", 7)
+    expect(target.do("stop")[1] == 0, "bytes are wrong")
+    target.quit()
+
+
 def another_user(case):
     """Words before a command that make it one of another user, who may write where the case works."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
@@ -430,7 +469,7 @@ def mount(case):
         expect(text in done.stderr and done.stderr.count("\n") == 1, "%s", done.stderr)
 
 
-CASES = {f.__name__.replace("_", "-"): f for f in (counts, again, replaced, replaced_own, programs, its_end, for_a_while, later, children, busy, signals, interrupted, refused, other_kinds, servers, mount)}
+CASES = {f.__name__.replace("_", "-"): f for f in (counts, again, replaced, replaced_own, programs, its_end, for_a_while, later, children, busy, signals, interrupted, small_stack, slow_loader, refused, other_kinds, servers, mount)}
 
 
 def perform(build, name):

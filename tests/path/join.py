@@ -226,7 +226,9 @@ def behind(start):
     joined = sum(c["also_for"] for c in rpcs)
     print("%d writes, %d answered early; %d RPCs, %d of them later, for %d further writes" % (
         n, len(awaited), len(rpcs), len([c for c in rpcs if c["link"] == "later"]), joined))  # fmt: skip
-    expect(len([c for c in rpcs if c["link"] == "later"]) >= len(rpcs) // 2, "few RPCs are later")
+    # of a busy machine much may be sent when the file is closed, which waits for it
+    slow = [c for c in rpcs if c["server"].startswith("c1") and any(a["layer"] == "POSIX" and a["time"] < delay * 1000 for a in above(c))]
+    expect(slow and all("later" in [x["link"] for x in (c, *above(c))] for c in slow), "RPCs of the slow server: %s", slow[:3])
     expect(joined > 0, "no RPC has what several writes wrote")
     expect(sum(s["later"] for s in [c for c in writes]) > 0, "no write says that something was done later")
 

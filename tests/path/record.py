@@ -505,13 +505,14 @@ def run_others(case):
 
 
 def toy(build, how):
-    """Any daemon that uses the C library: each request is seen, or counted as unseen where splice() hides it."""
+    """Any daemon that uses the C library: each request is seen, read as it is or out of a pipe, and what the thread that has it does
+    for it is part of it. What another thread takes out of a pipe is counted as unseen."""
     with cases.folders(build, "path-toy") as (observed, quiet):
-        built, mount = cases.Built(build), os.path.join(observed, "mnt")
-        program = built.compile_once("toyfuse", [HERE + "/toyfuse.c"], ["cc", "-D_GNU_SOURCE", "-O1", "-o", None, HERE + "/toyfuse.c"])
+        built, mount, backing = cases.Built(build), os.path.join(observed, "mnt"), os.path.join(observed, "backing")
+        program = built.compile_once("toyfuse", [HERE + "/toyfuse.c"], ["cc", "-D_GNU_SOURCE", "-O1", "-o", None, HERE + "/toyfuse.c", "-pthread"])
         os.mkdir(mount)
         env = cases.environment(LD_PRELOAD=built.library, IORAMA_TRACE="1", IORAMA_LOG_DIR=observed, IORAMA_DIR=os.path.join(quiet, "segments"))
-        daemon = subprocess.Popen([program, mount, how], env=env, stdout=subprocess.PIPE, text=True, preexec_fn=cases.die_with_parent)
+        daemon = subprocess.Popen([program, mount, how, backing], env=env, stdout=subprocess.PIPE, text=True, preexec_fn=cases.die_with_parent)
         expect(daemon.stdout.readline() == "ready\n", "it cannot be mounted")
         size = random.randrange(1, 40) * BLOCK + 1
         fd = os.open(mount + "/f", os.O_RDWR)
@@ -526,14 +527,42 @@ def toy(build, how):
         log = glob.glob(observed + "/*.darshan")
         shown = subprocess.run([built.iorama, "show", *log], capture_output=True, text=True, timeout=TIMEOUT).stdout
         done = subprocess.run([os.path.join(build, "tests", "path_links"), *log], capture_output=True, text=True, timeout=TIMEOUT)
-        calls = [c for c in map(json.loads, done.stdout.splitlines()) if c["layer"] == "FUSE"]
-        if how == "splice":
+        every = [json.loads(line) for line in done.stdout.splitlines()]
+        calls, disk = of(every, layer="FUSE"), [c for c in of(every, layer="POSIX") if c["file"] == backing]
+        if how == "helper":
             expect(not calls and "iorama_requests_unseen = " in shown, "it is not said that nothing was seen")
+            expect(not [c for c in disk if c["parent"]], "accesses are part of what nobody saw: %s", disk)
             return
         seen = [len(of(calls, kind=kind)) for kind in ("READ", "WRITE")]
         expect(seen == [reads, writes], "%s were seen", seen)
-        expect(sum(c["bytes"] for c in of(calls, kind="WRITE")) == size and {c["tid"] for c in of(calls, kind="WRITE")} == {os.getpid()}, "%s", calls)
+        expect(sum(c["bytes"] for c in of(calls, kind="WRITE")) == size and {c["tid"] for c in of(calls, kind="WRITE")} == {os.getpid()}, "%s", of(calls, kind="WRITE")[:3])
         expect("iorama_requests_unseen" not in shown, "something is unseen")
+        parts = {(c["lane"], c["id"]): (c["kind"], c["off"]) for c in calls}
+        expect(len(disk) == reads + writes and all(parts.get((c["lane"], c["parent"])) == (c["kind"], c["off"]) for c in disk), "%s of %s", disk[:3], parts)
+
+
+def toy_run(build):
+    """iorama run --path with daemons whose threads wait in nothing but read() or splice() on their device, on mounts of type "fuse":
+    their requests, and their own accesses for them, are parts of the job's calls."""
+    for how in ("plain", "pieces"):
+        with cases.folders(build, "path-toy") as (observed, quiet):
+            built, mount, backing = cases.Built(build), os.path.join(observed, "mnt"), os.path.join(observed, "backing")
+            program = built.compile_once("toyfuse", [HERE + "/toyfuse.c"], ["cc", "-D_GNU_SOURCE", "-O1", "-o", None, HERE + "/toyfuse.c", "-pthread"])
+            os.mkdir(mount)
+            env = cases.environment(IORAMA_DIR=os.path.join(quiet, "segments"), LC_ALL="C.UTF-8")
+            daemon = subprocess.Popen([program, mount, how, backing], env=env, stdout=subprocess.PIPE, text=True, preexec_fn=cases.die_with_parent)
+            expect(daemon.stdout.readline() == "ready\n", "it cannot be mounted")
+            log, pieces_of = os.path.join(observed, "job.darshan"), random.randrange(3, 20)
+            done = subprocess.run([built.iorama, "run", "--path", "-o", log, "--", "dd", "if=/dev/zero", "of=" + mount + "/f", "bs=%d" % BLOCK,
+                                   "count=%d" % pieces_of, "conv=notrunc"], env=env, capture_output=True, text=True, timeout=TIMEOUT)  # fmt: skip
+            expect(done.returncode == 0 and "is not observed" not in done.stderr and "can be seen" not in done.stderr, "%s", done.stderr)
+            subprocess.run(["umount", mount], check=True)
+            expect(int(daemon.stdout.readline().split()[1]) == pieces_of and daemon.wait(TIMEOUT) == 0, "the daemon had other writes")
+            told = subprocess.run([built.iorama, "path", "--calls", "--json", log], capture_output=True, text=True, timeout=TIMEOUT).stdout
+            writes = [c for c in json.loads(told) if c["layer"] == "POSIX" and c["kind"] == "write" and c["file"] == mount + "/f"]
+            print("%s: %s" % (how, [(c["requests"], c["disk_accesses"]) for c in writes]))
+            expect(len(writes) == pieces_of and {(c["requests"], c["disk_accesses"]) for c in writes} == {(1, 1)}, "%d writes: %s", pieces_of, writes[:3])
+            expect({c["link"] for c in json.loads(told) if c["layer"] == "DISK"} == {"parent"}, "links of accesses")
 
 
 def strange(build):
@@ -578,7 +607,7 @@ def strange(build):
 
 
 NAMES = {"buffered": buffered, "direct": direct, "mixed": mixed, "cycles": cycles, "preload": preload, "others": run_others,
-         "toy-plain": None, "toy-splice": None, "later": None, "strange": None, "users": users, **{"split-" + family: None for family in FAMILIES},
+         "toy-plain": None, "toy-splice": None, "toy-pieces": None, "toy-helper": None, "toy-run": None, "later": None, "strange": None, "users": users, **{"split-" + family: None for family in FAMILIES},
          **{"cycles-" + family: (lambda case, family=family: cycles_ranks(case, family)) for family in FAMILIES},
          **{"run-" + family: (lambda case, family=family: run_path(case, family)) for family in FAMILIES}}  # fmt: skip
 
@@ -589,6 +618,8 @@ def perform(build, name):
     if name.startswith("split-"):
         return split(build, name[6:])
     gluster.alone()
+    if name == "toy-run":
+        return toy_run(build)
     if name.startswith("toy-"):
         return toy(build, name[4:])
     if name == "buffered":

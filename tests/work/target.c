@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* target.c [segv|ignore|confined|unseen|chroot DIR]: does what lines on its standard input say, and
- * tells in a line what it has done; in between it waits in poll().
+/* target.c [segv|ignore|confined|unseen|small|smallest|chroot DIR]: does what lines on its standard
+ * input say, and tells in a line what it has done; in between it waits in poll(). small: in a
+ * thread with a small stack, while the first waits for its end; smallest: while that never waits.
  *
  *   open FILE             opens it for writing; the writes that follow go there
  *   write N               N times 100 bytes
@@ -184,13 +185,11 @@ static bool obey(char *line)
 	return true;
 }
 
-int main(int argc, char **argv)
+static void *obey_all(void *unused)
 {
-	char line[4096];
+	static char line[4096];
 	size_t n = 0;
 
-	if (argc > 1)
-		become(argv[1], argc > 2 ? argv[2] : NULL);
 	dprintf(1, "ready\n");
 	for (;;) {
 		struct pollfd p = { 0, POLLIN, 0 };
@@ -198,7 +197,7 @@ int main(int argc, char **argv)
 		if (poll(&p, 1, -1) < 0 && errno == EINTR)
 			continue;
 		if (read(0, line + n, 1) != 1)
-			return 0;
+			return unused;
 		if (line[n] != '\n') {
 			n++;
 			continue;
@@ -209,6 +208,31 @@ int main(int argc, char **argv)
 		dprintf(1, "%ld %ld %ld %ld\n", (long)calls, (long)wrong, (long)faults,
 			(long)alarms);
 		if (!on)
-			return 0;
+			return unused;
 	}
+}
+
+static void obey_in_thread(bool spins)
+{
+	pthread_attr_t small;
+	pthread_t it;
+
+	if (pthread_attr_init(&small) != 0 || pthread_attr_setstacksize(&small, 16384) != 0 ||
+	    pthread_create(&it, &small, obey_all, NULL) != 0)
+		exit(9);
+	while (spins)
+		;
+	pthread_join(it, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	become(how, argc > 2 ? argv[2] : NULL);
+	if (strncmp(how, "small", 5) == 0)
+		obey_in_thread(strcmp(how, "smallest") == 0);
+	else
+		obey_all(NULL);
+	return 0;
 }

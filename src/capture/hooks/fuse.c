@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuse.c: a FUSE daemon reads requests of the kernel from a device and writes answers into it. One
  * thread may read and another answer; in between a request stands in a table, found by its number.
- * What comes by splice() or io_uring is not seen, and counted where it can be. */
+ * By splice() they go through a pipe, which libfuse does of itself: then the same thread takes them
+ * out of it, their head first. What comes by io_uring is not seen, nor what is taken out of a pipe
+ * by somebody else, which is counted. */
 #include "capture/events.h"
 #include "capture/hooks/hooks.h"
 
@@ -58,7 +60,9 @@ void rama_cap_fuse_forget(int fd)
 
 struct place {
 	_Atomic uint64_t unique;    /* 0: free */
-	struct rama_cap_request is; /* event.start: ticks */
+	struct rama_cap_request is; /* event.start: ticks; event.call: the id it has for what the
+				     * thread that read it does meanwhile; 0: none */
+	uint32_t lane;		    /* of that thread */
 } __attribute__((aligned(64)));
 static struct place places[PLACES];
 
@@ -109,7 +113,33 @@ static struct place *find_place(uint64_t unique)
 
 static RAMA_CAP_TLS struct {
 	uint64_t unique, tid;
+	/* a request that was spliced into a pipe: all its bytes, and when; 0: there is none */
+	uint64_t piped, piped_at;
+	unsigned char head[RAMA_CORE_FUSE_OUT]; /* of an answer that lies in a pipe; */
+	size_t head_n;				/* so much of it */
+	uint32_t part; /* the id that what this thread does is part of; 0: none */
 } now;
+
+/* What this thread does from now on is no part of a request any more. */
+static void part_ends(void)
+{
+	if (now.part && rama_cap_thread.parent == now.part)
+		rama_cap_thread.parent = 0;
+	now.part = 0;
+}
+
+/* A daemon that does what it is asked for in the thread that reads and answers: what that calls
+ * meanwhile is part of the request. Clients of GlusterFS are none, and need not pay for it. */
+static void part_begins(struct place *p)
+{
+	struct rama_cap_thread *t = &rama_cap_thread;
+
+	if (rama_cap_hooks_armed || t->live != *rama_cap_live || !t->lane || t->parent)
+		return;
+	now.part = (uint32_t)++t->lane->calls;
+	p->is.event.call = t->parent = now.part;
+	p->lane = t->lane_number;
+}
 
 /* the first bytes of what was read or written, at most `whole` */
 static __attribute__((noinline)) size_t collect(unsigned char *to, size_t room,
@@ -138,19 +168,13 @@ static inline const unsigned char *first_bytes(unsigned char *room, size_t *n,
 	return room;
 }
 
-void rama_cap_fuse_request(const struct iovec *iov, int cnt, ssize_t r)
+/* p: its first bytes, `have` of `whole`; at: when it came, in ticks */
+static void take_request(const unsigned char *head, size_t have, size_t whole, uint64_t at)
 {
-	unsigned char room[RAMA_CORE_FUSE_IN];
-	const unsigned char *head;
 	struct rama_core_fuse_request q;
-	size_t have = sizeof(room);
 	struct place *p;
 
-	now.unique = 0;
-	if (r <= 0 || (!rama_cap_eventful(RAMA_SEG_LAYER_FUSE) && !rama_cap_requests_count()))
-		return;
-	head = first_bytes(room, &have, iov, cnt, (size_t)r);
-	if (RAMA_CAP_UNLIKELY(!rama_core_fuse_request(&q, head, have, (size_t)r))) {
+	if (RAMA_CAP_UNLIKELY(!rama_core_fuse_request(&q, head, have, whole))) {
 		rama_cap_hooks_unseen();
 		return;
 	}
@@ -161,7 +185,7 @@ void rama_cap_fuse_request(const struct iovec *iov, int cnt, ssize_t r)
 		rama_cap_hooks_unseen();
 		return;
 	}
-	p->is.event.start = rama_cap_ticks();
+	p->is.event.start = at;
 	p->is.event.off = q.off;
 	p->is.event.layer = RAMA_SEG_LAYER_FUSE;
 	p->is.event.kind = q.kind;
@@ -174,8 +198,90 @@ void rama_cap_fuse_request(const struct iovec *iov, int cnt, ssize_t r)
 	p->is.link.user = q.uid + 1;
 	now.unique = q.unique;
 	now.tid = q.tid;
+	part_begins(p);
 	atomic_store_explicit(&p->unique, q.unique, memory_order_release);
 }
+
+static bool wanted(void)
+{
+	return rama_cap_eventful(RAMA_SEG_LAYER_FUSE) || rama_cap_requests_count();
+}
+
+void rama_cap_fuse_request(const struct iovec *iov, int cnt, ssize_t r)
+{
+	unsigned char room[RAMA_CORE_FUSE_IN];
+	const unsigned char *head;
+	size_t have = sizeof(room);
+
+	now.unique = 0;
+	part_ends();
+	if (r <= 0 || !wanted())
+		return;
+	head = first_bytes(room, &have, iov, cnt, (size_t)r);
+	take_request(head, have, (size_t)r, rama_cap_ticks());
+}
+
+/* ---- through pipes --------------------------------------------------------------------------- */
+
+/* The first that begins with the length of what was spliced is it. */
+static bool take_piped(const struct iovec *iov, int cnt, ssize_t r)
+{
+	unsigned char room[RAMA_CORE_FUSE_IN];
+	const unsigned char *head;
+	size_t have = sizeof(room);
+	uint64_t whole = now.piped;
+
+	if (whole == 0 || r < RAMA_CORE_FUSE_IN_HEAD)
+		return false;
+	head = first_bytes(room, &have, iov, cnt, (size_t)r);
+	if (rama_core_fuse_u32(head) != whole)
+		return false;
+	now.piped = 0;
+	if (wanted())
+		take_request(head, have, whole, now.piped_at);
+	return true;
+}
+
+void rama_cap_fuse_took(int fd, const struct iovec *iov, int cnt, ssize_t r)
+{
+	if (rama_cap_fuse_is(fd))
+		rama_cap_fuse_request(iov, cnt, r);
+	else
+		take_piped(iov, cnt, r);
+}
+
+void rama_cap_fuse_vmspliced(const struct iovec *iov, size_t cnt, ssize_t r)
+{
+	if (cnt <= INT32_MAX && r > 0 && !take_piped(iov, (int)cnt, r))
+		now.head_n += collect(now.head + now.head_n, sizeof(now.head) - now.head_n, iov,
+				      (int)cnt, (size_t)r);
+}
+
+static void answer(const unsigned char *head, size_t have, size_t whole, uint64_t until);
+
+void rama_cap_fuse_spliced(int in, int out, ssize_t r, uint64_t until)
+{
+	uint64_t at = rama_cap_ticks();
+
+	if (rama_cap_fuse_is(in)) {
+		if (now.piped) /* nobody of us has seen who took it */
+			rama_cap_hooks_unseen();
+		now.piped = r > 0 ? (uint64_t)r : 0;
+		now.piped_at = at;
+		now.unique = 0;
+		part_ends();
+	}
+	if (!rama_cap_fuse_is(out) || (r < 0 && errno != ENOENT))
+		return;
+	if (now.head_n < RAMA_CORE_FUSE_OUT_LEAST ||
+	    (r >= 0 && rama_core_fuse_u32(now.head) != (uint64_t)r))
+		rama_cap_hooks_unseen();
+	else
+		answer(now.head, now.head_n, rama_core_fuse_u32(now.head), until);
+	now.head_n = 0;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static uint32_t name_number, name_generation = UINT32_MAX; /* of which segment */
 
@@ -208,6 +314,8 @@ static void tell(struct place *p, const struct rama_core_fuse_answer *a, uint64_
 	e->length = until > e->start ? until - e->start : 0;
 	e->start -= rama_cap_run.tick0;
 	e->bytes = a->bytes;
+	if (e->call && p->lane != t->lane_number)
+		e->call = 0; /* what another thread did meanwhile is not known to be part of it */
 	if (RAMA_CAP_UNLIKELY(rama_cap_requests_count()))
 		rama_cap_hooks_count(e->length);
 	if (rama_cap_eventful(RAMA_SEG_LAYER_FUSE)) {
@@ -219,15 +327,29 @@ static void tell(struct place *p, const struct rama_core_fuse_answer *a, uint64_
 	rama_cap_free(t);
 }
 
+/* head: its first bytes, `have` of `whole` */
+static void answer(const unsigned char *head, size_t have, size_t whole, uint64_t until)
+{
+	struct rama_core_fuse_answer a;
+	uint64_t unique = rama_core_fuse_answered(head, have);
+	struct place *p = unique > BUSY ? find_place(unique) : NULL;
+
+	if (!p)
+		return; /* it came before we did, or is of no kind that is told */
+	if (now.unique == unique) {
+		now.unique = 0;
+		part_ends();
+	}
+	if (rama_core_fuse_answer(&a, p->is.event.kind, head, have, whole))
+		tell(p, &a, until);
+	atomic_store_explicit(&p->unique, 0, memory_order_release);
+}
+
 void rama_cap_fuse_answer(const struct iovec *iov, int cnt, uint64_t until)
 {
 	unsigned char room[RAMA_CORE_FUSE_OUT];
 	const unsigned char *head;
-	struct rama_core_fuse_answer a;
-	struct place *p;
 	size_t whole = 0, have = sizeof(room);
-	uint64_t unique;
-	uint8_t kind;
 
 	for (int i = 0; i < cnt; i++)
 		whole += iov[i].iov_len;
@@ -241,16 +363,7 @@ void rama_cap_fuse_answer(const struct iovec *iov, int cnt, uint64_t until)
 	} else {
 		head = first_bytes(room, &have, iov, cnt, whole);
 	}
-	unique = rama_core_fuse_answered(head, have);
-	p = unique > BUSY ? find_place(unique) : NULL;
-	if (!p)
-		return; /* it came before we did, or is of no kind that is told */
-	if (now.unique == unique)
-		now.unique = 0;
-	kind = p->is.event.kind;
-	if (rama_core_fuse_answer(&a, kind, head, have, whole))
-		tell(p, &a, until);
-	atomic_store_explicit(&p->unique, 0, memory_order_release);
+	answer(head, have, whole, until);
 }
 
 uint64_t rama_cap_fuse_current(uint64_t *tid)

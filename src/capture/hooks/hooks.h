@@ -105,6 +105,11 @@ static inline bool rama_cap_fuse_is(int fd)
 			return fd >= 0;
 	return false;
 }
+/* Is this process such a daemon? Then its pipes are looked at, too. */
+static inline bool rama_cap_fuse_any(void)
+{
+	return RAMA_CAP_UNLIKELY(atomic_load_explicit(&rama_cap_fuse_n, memory_order_relaxed) != 0);
+}
 /* Descriptors of such a process that are sockets, or something else that is no file and no device
  * of FUSE: PAST; its device: DEVICE. Whoever sets what a descriptor is makes it 0. */
 enum { RAMA_CAP_HOOKS_PAST = 1, RAMA_CAP_HOOKS_DEVICE };
@@ -123,6 +128,11 @@ static inline void rama_cap_hooks_forget(int fd)
 bool rama_cap_hooks_device(int fd);
 /* after it was read: r bytes; errno stays */
 void rama_cap_fuse_request(const struct iovec *iov, int cnt, ssize_t r);
+/* the same of any descriptor of such a process: it may be a pipe */
+void rama_cap_fuse_took(int fd, const struct iovec *iov, int cnt, ssize_t r);
+/* after vmsplice(), of r bytes; and after splice(): errno is that of its failure, and stays */
+void rama_cap_fuse_vmspliced(const struct iovec *iov, size_t cnt, ssize_t r);
+void rama_cap_fuse_spliced(int in, int out, ssize_t r, uint64_t until);
 /* after it was written; until: ticks before that, for the application may go on as soon as it is */
 void rama_cap_fuse_answer(const struct iovec *iov, int cnt, uint64_t until);
 

@@ -64,8 +64,8 @@
 		if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd)) \
 			return RAMA_CAP_REAL(name)(__VA_ARGS__);  \
 		ssize_t r = RAMA_CAP_REAL(name)(__VA_ARGS__);     \
-		if (RAMA_CAP_UNLIKELY(rama_cap_fuse_is(fd)))      \
-			rama_cap_fuse_request(iov_, cnt_, r);     \
+		if (rama_cap_fuse_any())                          \
+			rama_cap_fuse_took(fd, iov_, cnt_, r);    \
 		rama_cap_end_data(&sp, &CALL(name, READ, mem_));  \
 		return r;                                         \
 	}
@@ -102,3 +102,14 @@ READ(__read_chk, ONE(buf, n), (int fd, void *buf, size_t n, size_t cap), fd, buf
 READ(readv, iov, cnt, IOV_MEM, (int fd, const struct iovec *iov, int cnt), fd, iov, cnt)
 WRITE(write, ONE(buf, n), (int fd, const void *buf, size_t n), fd, buf, n)
 WRITE(writev, iov, cnt, IOV_MEM, (int fd, const struct iovec *iov, int cnt), fd, iov, cnt)
+
+/* To and from pipes: what lies in one may be a request or an answer. It is no I/O of its own. */
+RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(vmsplice)(int fd, const struct iovec *iov, size_t n,
+					       unsigned flags)
+{
+	ssize_t r = RAMA_CAP_REAL(vmsplice)(fd, iov, n, flags);
+
+	if (rama_cap_fuse_any())
+		rama_cap_fuse_vmspliced(iov, n, r);
+	return r;
+}

@@ -240,18 +240,26 @@ RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(sendfile64)(int out, int in, off64_t *off, 
 }
 
 RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(copy_file_range)(int in, off64_t *in_off, int out,
-						      off64_t *out_off, size_t n, unsigned flags){
+						      off64_t *out_off, size_t n, unsigned flags)
+{
 	COPY_BODY(copy_file_range, in_off ? *in_off - r : -1, out_off ? *out_off - r : -1, in,
 		  in_off, out, out_off, n, flags)
 }
 
+static inline __attribute__((always_inline)) ssize_t copy_by_splice(
+	int in, off64_t *in_off, int out, off64_t *out_off, size_t n,
+	unsigned flags){ COPY_BODY(splice, in_off ? *in_off - r : -1, out_off ? *out_off - r : -1,
+				   in, in_off, out, out_off, n, flags) }
+
 RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(splice)(int in, off64_t *in_off, int out, off64_t *out_off,
 					     size_t n, unsigned flags)
 {
-	if (rama_cap_fuse_is(in) || rama_cap_fuse_is(out))
-		rama_cap_hooks_unseen();
-	COPY_BODY(splice, in_off ? *in_off - r : -1, out_off ? *out_off - r : -1, in, in_off, out,
-		  out_off, n, flags)
+	uint64_t before = rama_cap_fuse_any() ? rama_cap_ticks() : 0;
+	ssize_t r = copy_by_splice(in, in_off, out, out_off, n, flags);
+
+	if (rama_cap_fuse_any())
+		rama_cap_fuse_spliced(in, out, r, before);
+	return r;
 }
 
 /* ---- renaming -------------------------------------------------------------------------------- */
