@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "diagnose/diagnose.h"
 #include "query/sql.h"
 
 #define REAL(x) "CAST(" x " AS DOUBLE PRECISION)"
@@ -106,15 +107,36 @@ int rama_query_moving_list(struct rama_store *s, const struct rama_query_site *q
 
 /* ---- what costs ------------------------------------------------------------------------------ */
 
-static const char *const rule_names[] = { "rule", "level", "jobs", "users", "cost", "node_time" };
-static const char *const rule_units[] = { "text", "text", "count", "count", "s", "s" };
+static const char *const rule_names[] = { "rule", "level",     "jobs", "users",
+					  "cost", "node_time", "title" };
+static const char *const rule_units[] = { "text", "text", "count", "count", "s", "s", "text" };
 const struct rama_query_columns rama_query_rules_columns = { N(rule_names), rule_names,
 							     rule_units };
+
+struct named {
+	rama_store_row_fn fn;
+	void *ctx;
+};
+
+/* what a rule is called stands in no store; one of another version has no name here */
+static int add_name(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	const struct rama_diag_rule *rule = rama_diag_rule_find(row->cell[0].text);
+	struct rama_store_cell cell[N(rule_names)];
+	const struct named *k = ctx;
+
+	memcpy(cell, row->cell, (N(rule_names) - 1) * sizeof(*cell));
+	/* codes of other programs are found, too */
+	cell[N(rule_names) - 1] = rama_query_cell_text(
+		rule != NULL && strcmp(rule->id, row->cell[0].text) == 0 ? rule->title : "");
+	return k->fn(k->ctx, &(struct rama_store_row){ N(rule_names), rule_names, cell }, e);
+}
 
 int rama_query_rules_list(struct rama_store *s, const struct rama_query_site *q,
 			  rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
 	struct rama_store_cell since = rama_query_cell_int(q->since);
+	struct named k = { fn, ctx };
 	struct rama_query_sql sql;
 
 	/* CROSS: SQLite is not to read all findings there are, in the order of their rules */
@@ -128,7 +150,7 @@ int rama_query_rules_list(struct rama_store *s, const struct rama_query_site *q,
 			   &since);
 	rama_query_seen_add(&sql, "j.username", &q->seen);
 	rama_query_sql_add(&sql, " GROUP BY f.rule, f.level ORDER BY 6 DESC, 1, 2", NULL);
-	return end(&sql, s, q->limit, fn, ctx, e);
+	return end(&sql, s, q->limit, add_name, &k, e);
 }
 
 static const struct {
@@ -140,9 +162,9 @@ static const struct {
 };
 
 static const char *const ranking_names[] = { "job",   "user",  "name",	"start", "run_time",
-					     "ranks", "nodes", "value", "level" };
+					     "ranks", "nodes", "value", "level", "jobid" };
 static const char *const ranking_units[] = { "id",    "text",  "text", "when", "s",
-					     "count", "count", NULL,   "text" };
+					     "count", "count", NULL,   "text", "id" };
 const struct rama_query_columns rama_query_ranking_columns = { N(ranking_names), ranking_names,
 							       ranking_units };
 
@@ -165,7 +187,8 @@ int rama_query_ranking_list(struct rama_store *s, const struct rama_query_site *
 		&sql,
 		"SELECT j.number, j.username, j.name, j.start_ns, j.run_time, j.nprocs, j.nodes, "
 		"v.value, (SELECT max(f.level) FROM findings f WHERE f.job = j.number AND f.rule = "
-		"? AND f.level IN ('HIGH', 'WARN')) AS told FROM jobs j JOIN figure_values v ON "
+		"? AND f.level IN ('HIGH', 'WARN')) AS told, j.jobid FROM jobs j JOIN "
+		"figure_values v ON "
 		"v.job = j.number AND v.figure = (SELECT number FROM figure_names WHERE name = ?) "
 		"WHERE v.value > 0 AND j.start_ns >= ?",
 		args);

@@ -80,6 +80,12 @@ try {
   await page.setViewportSize({ width: 1280, height: 900 });
   const wide = await page.evaluate(() => document.querySelector("table").getBoundingClientRect().right);
   assert.ok(wide <= 1280, `what a job's verdict is has to be seen: the table ends at ${wide}`);
+  await page.setViewportSize({ width: 400, height: 900 });
+  const narrow = await page.evaluate(() =>
+    Math.max(...[...document.querySelectorAll(".says")].map((e) => e.getBoundingClientRect().right)),
+  );
+  assert.ok(narrow > 0 && narrow <= 400, `nor is it at the side of a phone: it ends at ${narrow}`);
+  await page.setViewportSize({ width: 1280, height: 900 });
 
   // a job has a page of its own, and its report is one file, too
   await page.click("tbody tr:last-child a");

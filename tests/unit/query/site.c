@@ -180,8 +180,9 @@ static void what_costs(void **state)
 	struct rama_store *s = known_store();
 
 	(void)state;
-	ASK(rama_query_rules_list, ALL, 0, 5,
-	    "W01|HIGH|2|2|40|70\nM01|WARN|2|2|5|10\nF02|WARN|1|1|0|0\n");
+	ASK(rama_query_rules_list, ALL, 0, 6,
+	    "W01|HIGH|2|2|40|70|Small writes\nM01|WARN|2|2|5|10|\n"
+	    "F02|WARN|1|1|0|0|High share of metadata\n");
 	ASK(rama_query_rules_list, ADA, 0, 5,
 	    "W01|HIGH|1|1|30|60\nM01|WARN|1|1|5|10\nF02|WARN|1|1|0|0\n");
 	ASK(rama_query_rules_list, NOBODY, 0, 5, "");
@@ -384,7 +385,7 @@ static int see(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 	return 0;
 }
 
-/* Many nodes and long times: rows are few, samples are left out, and of every step some are read. */
+/* Many nodes and long times: rows are few, samples are left out, of each step some are read. */
 static void nodes_over_hours(void **state)
 {
 	struct rama_query_samples q = { .from = B, .to = B + 7200, .step = 10, .metric = "load.1" };
