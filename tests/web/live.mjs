@@ -47,6 +47,8 @@ try {
   if (shots) await page.screenshot({ path: join(shots, "list.png") });
 
   // its own page: rates, the growing picture, what it waits in
+  const asked = [];
+  page.on("request", (request) => asked.push(new URL(request.url())));
   await page.click("tr.state-running a");
   await page.waitForSelector("dl[aria-label=now]");
   const number = new URL(page.url()).searchParams.get("job");
@@ -62,6 +64,11 @@ try {
   await page.click("button:text-is('60 s')");
   await page.waitForFunction(() => new URL(location.href).searchParams.get("span") === "60");
   await readable(page, "live", shots);
+  // what is asked for stays the same for a while, though time goes on each second
+  for (const what of ["ranks", "samples"]) {
+    const times = asked.filter((url) => url.pathname.endsWith(what)).map((url) => Number(url.searchParams.get("to")));
+    assert.ok(times.length > 0 && times.every((to) => to % 10 === 0), `${what} until ${times}`);
+  }
   // what the chart says of all is what the store has, give or take what came meanwhile
   const told = async () => sizeOf((await page.textContent("dl[aria-label=now]")).match(/writes.*?(\S+ \S+) so far/)[1]);
   const shown = await told();
