@@ -67,6 +67,9 @@ def statements(segment):
         *("INSERT INTO processes (segment, job, rank, host) SELECT %s, 1, i, 'node' || (i %% %d) FROM %s s" % (segment, HOSTS, count % (RANKS - 1)),),
         "INSERT INTO activity SELECT 1, (1700000000 + a.i) * CAST(1000000000 AS BIGINT), b.i, 'POSIX', b.i, 1000000000, 5, 5, 1, 100000, 100000, 10, 10, 10"
         " FROM %s a, %s b" % (count % (SECONDS - 1), count % (RANKS - 1)),
+        "INSERT INTO figure_names (number, name) VALUES (101, 'meta_ratio'), (102, 'excess_read'), (103, 'shared_indep_small')",
+        *("INSERT INTO figure_values (figure, job, value, ranked) SELECT %d, number, number %% 97, 0 FROM jobs WHERE logged = 1 AND number %% %d = 0" % pair
+          for pair in ((101, 1), (102, 3), (103, 7))),
         "INSERT INTO sample_series (number, host, metric) SELECT 2 * i + 1, 'node' || i, 'cpu.user' FROM %s s" % (count % (HOSTS - 1)),
         "INSERT INTO sample_series (number, host, metric) SELECT 2 * i + 2, 'node' || i, 'load.1' FROM %s s" % (count % (HOSTS - 1)),
         "INSERT INTO sample_values SELECT a.i + 1, (1700000000 + b.i) * CAST(1000000000 AS BIGINT), a.i %% 7 FROM %s a, %s b" % (count % (2 * HOSTS - 1), count % (SECONDS - 1)),
@@ -171,10 +174,11 @@ PAGES = (
     ("week", "week?since=%(week)d", BUDGET), ("moving", "moving", BUDGET), ("rules", "rules?since=%(week)d", BUDGET),
     ("ranking, redundant", "ranking?metric=redundant&since=%(week)d", BUDGET), ("ranking, metadata", "ranking?metric=metadata&since=%(week)d", BUDGET),
     ("ranking, small", "ranking?metric=small&since=%(week)d", BUDGET),
-    ("users", "users?from=%(day)d", BUDGET), ("programs", "programs?from=%(day)d", BUDGET), ("a program by day", "programs/program7", BUDGET),
+    ("rules of a month", "rules?since=%(month)d", BUDGET), ("users", "users?from=%(day)d", BUDGET), ("programs", "programs?from=%(day)d", BUDGET), ("a program by day", "programs/program7", BUDGET),
     ("runs of a program", "runs?program=program7", BUDGET), ("runs of a job's program", "jobs/77/runs", BUDGET), ("days", "days?from=%(day)d", BUDGET), ("days, all there are", "days", None),
     ("why", "jobs/1/why", BUDGET), ("why of an hour", "jobs/2/why", BUDGET), ("beside", "jobs/77/beside", BUDGET), ("sparks", "sparks?jobs=1,2,3,4,5,6,7,8", BUDGET),
     ("nodes", "nodes", BUDGET), ("sampled", "sampled", BUDGET), ("map of 200 nodes x 600 s", "map?metric=cpu.user&from=1700000000&to=1700000600", BUDGET),
+    ("map of 200 nodes x 6 h", "map?metric=cpu.user&from=1699979000&to=1700000600", BUDGET),
     ("a node over 600 s", "nodes/node7?metric=cpu.user&from=1700000000&to=1700000600", BUDGET),
     ("nodes of a job over 600 s", "jobs/1/samples?from=1700000000&to=1700000600", BUDGET),
     ("jobs that run", "jobs?state=running", BUDGET), ("50 jobs of a program", "jobs?name=program7", BUDGET),
@@ -214,7 +218,7 @@ def many(jobs):
 
 def pages(b, server, kind, jobs):
     newest = 1700000000 + jobs * 30
-    told = {"week": newest - 7 * 86400, "day": newest // 86400 - 7}
+    told = {"week": newest - 7 * 86400, "month": newest - 30 * 86400, "day": newest // 86400 - 7}
     for name, address, budget in (*((n, "/api/1/" + a % told, m) for n, a, m in PAGES), ("metrics", "/metrics", None)):
         took = server.time(address, max(9, b.options.runs))
         if took is None:

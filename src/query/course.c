@@ -180,7 +180,10 @@ int rama_query_ranks_list(struct rama_store *s, struct rama_query_course *q, uns
 		rc = rama_store_select(s, widest, &job, 1, take_span, n, e);
 	if (rc < 0)
 		return rc;
-	*ranks_step = ceil_to(n[1] > 0 ? n[1] : 1, ranks) / ranks;
+	n[1] = n[1] > 0 ? n[1] : 1;
+	*ranks_step = ceil_to(n[1], ranks) / ranks;
+	if ((q->to - q->from) * n[1] > RAMA_QUERY_RANK_SECONDS)
+		q->from = ceil_to(q->to - (RAMA_QUERY_RANK_SECONDS + n[1] - 1) / n[1], q->step);
 	times[0] = rama_query_cell_int(q->from * 1000000000 + 500000000);
 	times[1] = rama_query_cell_int(q->to * 1000000000 + 500000000);
 	rama_query_sql_init(&sql);

@@ -42,7 +42,9 @@ int rama_query_course_list(struct rama_store *s, struct rama_query_course *q, ra
 int rama_query_pace_list(struct rama_store *s, struct rama_query_course *q, rama_store_row_fn fn,
 			 void *ctx, struct rama_err *e);
 /* What a job did by rank: `ranks` rows of ranks at most, sums of each and the most of one. Rows of
- * step, first rank. ranks_step is set. */
+ * step, first rank. ranks_step is set. Of very many ranks the end of that time only: as many
+ * seconds of all of them. */
+#define RAMA_QUERY_RANK_SECONDS 600000
 extern const struct rama_query_columns rama_query_ranks_columns;
 int rama_query_ranks_list(struct rama_store *s, struct rama_query_course *q, unsigned ranks,
 			  int64_t *ranks_step, rama_store_row_fn fn, void *ctx, struct rama_err *e);

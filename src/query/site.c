@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "diagnose/diagnose.h"
 #include "query/sql.h"
 
 #define REAL(x) "CAST(" x " AS DOUBLE PRECISION)"
@@ -106,16 +107,64 @@ int rama_query_moving_list(struct rama_store *s, const struct rama_query_site *q
 
 /* ---- what costs ------------------------------------------------------------------------------ */
 
-static const char *const rule_names[] = { "rule", "level", "jobs", "users", "cost", "node_time" };
-static const char *const rule_units[] = { "text", "text", "count", "count", "s", "s" };
+static const char *const rule_names[] = { "rule", "level",     "jobs", "users",
+					  "cost", "node_time", "title" };
+static const char *const rule_units[] = { "text", "text", "count", "count", "s", "s", "text" };
 const struct rama_query_columns rama_query_rules_columns = { N(rule_names), rule_names,
 							     rule_units };
+
+static int take_first(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	(void)e;
+	if (row->cell[0].type == RAMA_STORE_CELL_INT)
+		*(int64_t *)ctx = row->cell[0].i;
+	return 1;
+}
+
+/* The least number of jobs since then, so that what others have of theirs is a part of a key.
+ * Numbers go with time, but for logs that come late. + 0: PostgreSQL is not to go through all
+ * numbers from the first on. */
+static int find_first(struct rama_store *s, int64_t since, struct rama_store_cell *first,
+		      struct rama_err *e)
+{
+	struct rama_store_cell arg = rama_query_cell_int(since);
+	int64_t number = INT64_MAX;
+	int rc = rama_store_select(s, "SELECT min(number + 0) FROM jobs WHERE start_ns >= $1", &arg,
+				   1, take_first, &number, e);
+
+	*first = rama_query_cell_int(number);
+	return rc < 0 ? rc : 0;
+}
+
+struct named {
+	rama_store_row_fn fn;
+	void *ctx;
+};
+
+/* what a rule is called stands in no store; one of another version has no name here */
+static int add_name(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	const struct rama_diag_rule *rule = rama_diag_rule_find(row->cell[0].text);
+	struct rama_store_cell cell[N(rule_names)];
+	const struct named *k = ctx;
+
+	memcpy(cell, row->cell, (N(rule_names) - 1) * sizeof(*cell));
+	/* codes of other programs are found, too */
+	cell[N(rule_names) - 1] = rama_query_cell_text(
+		rule != NULL && strcmp(rule->id, row->cell[0].text) == 0 ? rule->title : "");
+	return k->fn(k->ctx, &(struct rama_store_row){ N(rule_names), rule_names, cell }, e);
+}
 
 int rama_query_rules_list(struct rama_store *s, const struct rama_query_site *q,
 			  rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
-	struct rama_store_cell since = rama_query_cell_int(q->since);
+	struct rama_store_cell args[2] = { rama_query_cell_int(q->since) };
+	struct named k = { fn, ctx };
 	struct rama_query_sql sql;
+	int rc = find_first(s, q->since, &args[1], e);
+
+	if (rc != 0)
+		return rc;
 
 	/* CROSS: SQLite is not to read all findings there are, in the order of their rules */
 	rama_query_sql_init(&sql);
@@ -124,11 +173,11 @@ int rama_query_rules_list(struct rama_store *s, const struct rama_query_site *q,
 			   "count(DISTINCT j.username), sum(coalesce(f.cost, 0)), "
 			   "sum(coalesce(f.cost, 0) * " NODES ") FROM jobs j CROSS JOIN findings f "
 			   "WHERE f.job = j.number AND f.level IN ('HIGH', 'WARN') AND "
-			   "j.start_ns >= ?",
-			   &since);
+			   "j.start_ns >= ? AND f.job >= ?",
+			   args);
 	rama_query_seen_add(&sql, "j.username", &q->seen);
 	rama_query_sql_add(&sql, " GROUP BY f.rule, f.level ORDER BY 6 DESC, 1, 2", NULL);
-	return end(&sql, s, q->limit, fn, ctx, e);
+	return end(&sql, s, q->limit, add_name, &k, e);
 }
 
 static const struct {
@@ -140,41 +189,46 @@ static const struct {
 };
 
 static const char *const ranking_names[] = { "job",   "user",  "name",	"start", "run_time",
-					     "ranks", "nodes", "value", "level" };
+					     "ranks", "nodes", "value", "level", "jobid" };
 static const char *const ranking_units[] = { "id",    "text",  "text", "when", "s",
-					     "count", "count", NULL,   "text" };
+					     "count", "count", NULL,   "text", "id" };
 const struct rama_query_columns rama_query_ranking_columns = { N(ranking_names), ranking_names,
 							       ranking_units };
 
 int rama_query_ranking_list(struct rama_store *s, const struct rama_query_site *q,
 			    const char *metric, rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
-	struct rama_store_cell args[3];
+	struct rama_store_cell args[5], first;
 	struct rama_query_sql sql;
 	size_t i = 0;
+	int rc;
 
 	while (i < N(rankings) && strcmp(rankings[i].name, metric) != 0)
 		i++;
 	if (i == N(rankings))
 		return rama_err_set(e, RAMA_EUSAGE, "no such metric");
-	args[0] = rama_query_cell_text(rankings[i].rule);
-	args[1] = rama_query_cell_text(rankings[i].figure);
-	args[2] = rama_query_cell_int(q->since);
+	rc = find_first(s, q->since, &first, e);
+	if (rc != 0)
+		return rc;
+	args[0] = rama_query_cell_text(rankings[i].figure);
+	args[1] = rama_query_cell_text(rankings[i].rule);
+	args[2] = args[4] = first;
+	args[3] = rama_query_cell_int(q->since);
 	rama_query_sql_init(&sql);
 	rama_query_sql_add(
 		&sql,
 		"SELECT j.number, j.username, j.name, j.start_ns, j.run_time, j.nprocs, j.nodes, "
-		"v.value, (SELECT max(f.level) FROM findings f WHERE f.job = j.number AND f.rule = "
-		"? AND f.level IN ('HIGH', 'WARN')) AS told FROM jobs j JOIN figure_values v ON "
-		"v.job = j.number AND v.figure = (SELECT number FROM figure_names WHERE name = ?) "
-		"WHERE v.value > 0 AND j.start_ns >= ?",
+		"v.value, t.level, j.jobid FROM jobs j JOIN figure_values v ON v.job = j.number "
+		"AND v.figure = (SELECT number FROM figure_names WHERE name = ?) LEFT JOIN (SELECT "
+		"job, max(level) AS level FROM findings WHERE rule = ? AND level IN ('HIGH', "
+		"'WARN') AND job >= ? GROUP BY job) t ON t.job = j.number WHERE v.value > 0 AND "
+		"j.start_ns >= ? AND v.job >= ?",
 		args);
 	rama_query_seen_add(&sql, "j.username", &q->seen);
 	rama_query_sql_add(&sql,
-			   " ORDER BY CASE WHEN (SELECT max(f.level) FROM findings f WHERE "
-			   "f.job = j.number AND f.rule = ? AND f.level IN ('HIGH', 'WARN')) IS "
-			   "NULL THEN 1 ELSE 0 END, v.value DESC, j.number DESC",
-			   args);
+			   " ORDER BY CASE WHEN t.level IS NULL THEN 1 ELSE 0 END, v.value DESC, "
+			   "j.number DESC",
+			   NULL);
 	return end(&sql, s, q->limit, fn, ctx, e);
 }
 

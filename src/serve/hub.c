@@ -456,7 +456,7 @@ static void *run(void *ctx)
 	int64_t looked = 0;
 	struct timespec next;
 
-	clock_gettime(CLOCK_REALTIME, &next);
+	clock_gettime(CLOCK_MONOTONIC, &next);
 	pthread_mutex_lock(&h->lock);
 	while (!h->stop) {
 		bool hurry = wait_a_second(h, &next);
@@ -482,7 +482,7 @@ static void *run(void *ctx)
 			looked = rama_now_ms();
 		}
 		atomic_store(&h->ticked, rama_now_ms());
-		clock_gettime(CLOCK_REALTIME, &next);
+		clock_gettime(CLOCK_MONOTONIC, &next);
 		next.tv_sec++;
 		pthread_mutex_lock(&h->lock);
 	}
@@ -497,7 +497,7 @@ static void *run(void *ctx)
 int rama_serve_hub_init(struct rama_serve *s, struct rama_err *e)
 {
 	pthread_mutex_init(&s->hub.lock, NULL);
-	pthread_cond_init(&s->hub.come, NULL);
+	rama_serve_cond_init(&s->hub.come);
 	s->hub.started = pthread_create(&s->hub.thread, NULL, run, s) == 0;
 	return s->hub.started ? 0 : rama_err_set(e, RAMA_EIO, "no thread can be started");
 }

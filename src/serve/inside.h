@@ -25,6 +25,9 @@ extern const double rama_serve_bin[RAMA_SERVE_BINS - 1]; /* s, the last bin has 
 void rama_serve_counts_add(struct rama_serve_counts *c, const struct rama_serve_route *route,
 			   int status, int64_t ns);
 
+/* times of pthread_cond_timedwait() are of CLOCK_MONOTONIC */
+void rama_serve_cond_init(pthread_cond_t *cond);
+
 /* ---- work that may take long is done by a few threads with a store each: pool.c ---- */
 
 struct rama_serve_work {

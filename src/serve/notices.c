@@ -40,7 +40,7 @@ static void *work(void *ctx)
 		pthread_mutex_unlock(&s->notices.lock);
 		look(s);
 		pthread_mutex_lock(&s->notices.lock);
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec += EVERY_S;
 		while (!s->notices.stop &&
 		       pthread_cond_timedwait(&s->notices.come, &s->notices.lock, &until) == 0)
@@ -55,7 +55,7 @@ int rama_serve_notices_init(struct rama_serve *s, struct rama_err *e)
 	int rc = rama_alert_site_init(&s->alerts, e);
 
 	pthread_mutex_init(&s->notices.lock, NULL);
-	pthread_cond_init(&s->notices.come, NULL);
+	rama_serve_cond_init(&s->notices.come);
 	if (rc != 0 || s->o.alerts == NULL)
 		return rc;
 	if (pthread_create(&s->notices.thread, NULL, work, s) != 0)

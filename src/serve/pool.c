@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pool.c: a few threads, each with a store of its own, that do what may take a while. */
+#include <time.h>
+
 #include "query/open.h"
 #include "serve/inside.h"
+
+/* Waits by the clock that only goes forward: one that is set back would let it wait for hours. */
+void rama_serve_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t a;
+
+	pthread_condattr_init(&a);
+	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &a);
+	pthread_condattr_destroy(&a);
+}
 
 struct rama_store *rama_serve_pool_open(const char *where, struct rama_err *e)
 {

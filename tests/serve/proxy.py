@@ -182,5 +182,23 @@ def unit(case):
     expect(float(found[1]) <= 2.0, "exposure %s", found[1])
 
 
+def unit_users(case):
+    """Who is at the socket is known to a server that has the users of its unit: in a namespace of its own everybody else is `nobody`, the
+    proxy, too."""
+    if os.geteuid() != 0 or not all(map(shutil.which, ("setpriv", "curl", "unshare"))):
+        raise Skip("needs root, setpriv, unshare and curl")
+    with open(os.path.join(ROOT, "packaging", "iorama-serve.service.in"), encoding="utf-8") as file:
+        private = re.search(r"^PrivateUsers=(yes|true|on|1)\b", file.read(), re.M)
+    store = filled(case, jobs=3)
+    os.chmod(case.folder, 0o755)
+    words = ("--rate", "0", "--trust-header", "X-Remote-User", "--proxy", "www-data")
+    # as systemd makes it: root and the user of the service are themselves, nobody else is
+    served = Served(case, *words, store=store, before=("unshare", "--user", "--map-root-user") if private else ())
+    done = subprocess.run(["setpriv", "--reuid", "www-data", "--clear-groups", "curl", "-s", "--unix-socket", served.socket, "-H", "X-Remote-User: ada",
+                           "http://x/api/1/session"], capture_output=True, text=True)  # fmt: skip
+    expect('"user":"ada"' in done.stdout, "the proxy is not believed: %s", done.stdout)
+    served.end()
+
+
 if __name__ == "__main__":
-    main({"nginx": nginx, "apache": apache, "unit": unit})
+    main({"nginx": nginx, "apache": apache, "unit": unit, "unit-users": unit_users})

@@ -83,9 +83,9 @@ class Local(http.client.HTTPConnection):
 class Served:
     """`iorama serve WORDS` beside the test, until the end of the case."""
 
-    def __init__(self, case, *words, store=None, env=None):
+    def __init__(self, case, *words, store=None, env=None, before=()):
         self.case, self.socket = case, case.path("socket")
-        self.process = case.start(case.iorama, "serve", "--listen", "127.0.0.1:0", "--socket", self.socket, "--token", case.path("token"),
+        self.process = case.start(*before, case.iorama, "serve", "--listen", "127.0.0.1:0", "--socket", self.socket, "--token", case.path("token"),
                                   "--store", store or case.path("store.db"), *words, env=env)  # fmt: skip
         case.wait(lambda: self.process.poll() is not None or harness.text_of(self.process.out).endswith("\n"), "the address of serve")
         said = re.fullmatch(r"(https?)://127\.0\.0\.1:(\d+)/#token=([0-9a-f]{64})\n", harness.text_of(self.process.out))

@@ -13,6 +13,9 @@ const PLACES = [
   "/usr/bin/google-chrome",
 ];
 
+// ms until something that has to come is taken for missing: other tests have the machine, too
+export const PATIENCE = 150000;
+
 export function skip(reason) {
   console.log(`SKIP: ${reason}`);
   process.exit(77);

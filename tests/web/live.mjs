@@ -10,6 +10,12 @@ const [program, out] = process.argv.slice(2);
 const site = new Site(program, out);
 const shots = process.env.IORAMA_SHOTS ? site.out : null;
 const MIB = 1 << 20;
+// bytes of "1.5 MiB"
+const UNITS = ["B", "KiB", "MiB", "GiB"];
+const sizeOf = (text) => {
+  const [, number, unit] = text.match(/([\d.]+) (B|KiB|MiB|GiB)/);
+  return Number(number) * 1024 ** UNITS.indexOf(unit);
+};
 
 site.real();
 await site.serve();
@@ -17,68 +23,67 @@ try {
   let page = await site.open(`${site.base}#${site.fragment}`);
   await page.waitForSelector("tbody tr");
 
-  // writes 4 MiB each half second until it may end, while another process of it waits for somebody to write to a pipe
+  // writes 256 KiB each half second until it may end, while another process of it waits for somebody to write to a pipe
   site.run("mkfifo", "pipe");
-  const four = Array(4).fill("printf %1048576d 0 >&3").join("; ");
-  const script = `cat pipe > /dev/null & exec 3>part; for i in $(seq 400); do ${four}; [ -e stop ] && break; sleep 0.5; done; wait`;
+  const four = Array(4).fill("printf %65536d 0 >&3").join("; ");
+  const script = `cat pipe > /dev/null & exec 3>part; for i in $(seq 4000); do ${four}; [ -e stop ] && break; sleep 0.5; done; wait`;
   const log = join(site.out, "live.darshan");
   const job = site.start(site.iorama, "run", "-q", "--live", "-o", log, "--", "sh", "-c", script);
   const ended = new Promise((done) => job.once("exit", done));
   // it appears by itself, first of all, and moves
-  await page.waitForSelector("tr.state-running", { timeout: 60000 });
+  await page.waitForSelector("tr.state-running");
   const written = () => page.textContent("tr.state-running .write-text");
   assert.ok(
     await page.evaluate(() => document.querySelector("tbody tr").className.includes("running")),
     "running ones are first",
   );
-  await page.waitForFunction(
-    () => parseFloat(document.querySelector("tr.state-running .write-text")?.textContent) >= 8,
-    null,
-    { timeout: 60000 },
-  );
+  await until(async () => sizeOf(await written()) >= MIB, "a megabyte in the list");
   const first = await written();
   await page.waitForFunction(
     (was) => document.querySelector("tr.state-running .write-text")?.textContent !== was,
     first,
-    { timeout: 60000 },
   );
   await page.waitForSelector("tr.state-running .spark rect.write");
   if (shots) await page.screenshot({ path: join(shots, "list.png") });
 
   // its own page: rates, the growing picture, what it waits in
+  const asked = [];
+  page.on("request", (request) => asked.push(new URL(request.url())));
   await page.click("tr.state-running a");
   await page.waitForSelector("dl[aria-label=now]");
   const number = new URL(page.url()).searchParams.get("job");
   const pane = '[data-pane="strip-POSIX + STDIO"] canvas';
-  await page.waitForSelector(pane, { timeout: 60000 });
-  await page.waitForSelector("section[aria-label='calls at work'] tbody tr", { timeout: 60000 });
+  await page.waitForSelector(pane);
+  await page.waitForSelector("section[aria-label='calls at work'] tbody tr");
   const waits = await page.textContent("section[aria-label='calls at work'] tbody");
   assert.ok(/open/.test(waits), `it waits for a writer: ${waits}`);
-  await page.waitForFunction(
-    () => /part/.test(document.querySelector("[aria-label='files that move'] tbody")?.textContent),
-    null,
-    {
-      timeout: 60000,
-    },
+  await page.waitForFunction(() =>
+    /part/.test(document.querySelector("[aria-label='files that move'] tbody")?.textContent),
   );
   // what is shown is in the address
   await page.click("button:text-is('60 s')");
   await page.waitForFunction(() => new URL(location.href).searchParams.get("span") === "60");
   await readable(page, "live", shots);
+  // what is asked for stays the same for a while, though time goes on each second
+  for (const what of ["ranks", "samples"]) {
+    const times = asked.filter((url) => url.pathname.endsWith(what)).map((url) => Number(url.searchParams.get("to")));
+    assert.ok(times.length > 0 && times.every((to) => to % 10 === 0), `${what} until ${times}`);
+  }
   // what the chart says of all is what the store has, give or take what came meanwhile
-  const told = async () => (await page.textContent("dl[aria-label=now]")).match(/writes.*?([\d.]+) MiB so far/);
-  const shown = Number((await told())[1]) * MIB;
+  const told = async () => sizeOf((await page.textContent("dl[aria-label=now]")).match(/writes.*?(\S+ \S+) so far/)[1]);
+  const shown = await told();
   // and what iorama watch sees of the processes themselves: no more than that, and soon as much
   const watched = () => {
     const look = site.run(site.iorama, "watch", "--once", "--json", "--interval", "0.1");
     return JSON.parse(look).jobs.find((one) => one.state === "running").total.bytes_written;
   };
   const before = watched();
-  await until(async () => Number((await told())[1]) * MIB >= before * 0.99, `what watch told: ${before} bytes`);
-  const later = Number((await told())[1]) * MIB;
-  assert.ok(later <= watched() * 1.01, `${later} shown, ${watched()} written`);
+  await until(async () => (await told()) >= before * 0.95, `what watch told: ${before} bytes`);
+  const later = await told();
+  const really = watched();
+  assert.ok(later <= really * 1.05, `${later} shown, ${really} written`);
   const stored = Number(site.sql(`SELECT bytes_written FROM jobs WHERE number = ${number}`).trim());
-  assert.ok(stored >= shown * 0.99 && stored - shown <= 120 * MIB, `${shown} shown, ${stored} stored`);
+  assert.ok(stored >= shown * 0.95, `${shown} shown, ${stored} stored`);
 
   // its own events, for a minute
   await page.click("text=Events on for 60 s");
@@ -88,7 +93,7 @@ try {
   const others = [];
   for (let i = 0; i < 7; i++) {
     const other = await site.open(i % 2 ? site.base : page.url());
-    await other.waitForSelector(i % 2 ? "tr.state-running .write-text" : "dl[aria-label=now]", { timeout: 60000 });
+    await other.waitForSelector(i % 2 ? "tr.state-running .write-text" : "dl[aria-label=now]");
     others.push(other);
   }
   const moving = (tab) =>
@@ -102,12 +107,14 @@ try {
         (document.querySelector("tr.state-running") || document.querySelector("dl[aria-label=now]")).textContent !==
         old,
       was,
-      { timeout: 60000 },
     );
   }
   const token = readFileSync(join(site.out, "token"), "utf8").trim();
-  const metrics = await (await fetch(`${site.base}metrics`, { headers: { Authorization: `Bearer ${token}` } })).text();
-  assert.match(metrics, /^iorama_viewers 1$/m, "one stream for all tabs");
+  // one that was closed is known to the server when it writes to it next
+  await until(async () => {
+    const answer = await fetch(`${site.base}metrics`, { headers: { Authorization: `Bearer ${token}` } });
+    return /^iorama_viewers 1$/m.test(await answer.text());
+  }, "one stream for all tabs");
   // the tab that has it goes; another one takes it
   site.page = others[0];
   const whole = page;
@@ -121,7 +128,6 @@ try {
         (document.querySelector("tr.state-running") || document.querySelector("dl[aria-label=now]")).textContent !==
         old,
       was,
-      { timeout: 60000 },
     );
     assert.deepEqual(tab.troubles, []);
   }
@@ -131,8 +137,8 @@ try {
   writeFileSync(join(site.out, "data", "stop"), "");
   if (existsSync(join(site.out, "data", "pipe"))) closeSync(openSync(join(site.out, "data", "pipe"), "w"));
   await ended;
-  await page.waitForSelector("#findings, [aria-label=findings]", { timeout: 60000 });
-  await page.waitForSelector("#timeline", { timeout: 60000 });
+  await page.waitForSelector("#findings, [aria-label=findings]");
+  await page.waitForSelector("#timeline");
   assert.ok((await page.textContent("h1")).includes("I/O took"), await page.textContent("h1"));
   assert.deepEqual(page.troubles, []);
 } catch (error) {

@@ -12,9 +12,9 @@ const now = Math.floor(Date.now() / 1000);
 const ns = (s) => `${Math.round(s * 1000)}000000`;
 
 site.real();
-// forty runs of a program, a day apart, of which the last ten take 60 s instead of 40
+// forty runs of a program, a day apart, of which the last ten take 60 s instead of 40; none at the edge of a week, however long this takes
 const runs = Array.from({ length: 40 }, (_, i) => {
-  const start = now - (40 - i) * DAY;
+  const start = now - (40.5 - i) * DAY;
   const time = (i < 30 ? 40 : 60) + (i % 3);
   return `('solver/${i}', 'solver', 'ada', ${1000 + i}, ${ns(start)}, ${ns(start + time)}, ${time}, 16, 2, 'done', 'log', ${
     8 * 2 ** 30
@@ -30,11 +30,11 @@ site.sql(`INSERT INTO jobs (key, name, username, jobid, start_ns, end_ns, run_ti
   INSERT INTO days (day, username, name, broken, bytes_read, bytes_written, io_ms, run_ms, node_ms, cost_ms, high, warn, jobs)
     SELECT end_ns / 86400000000000, username, name, 0, sum(bytes_read), sum(bytes_written), sum(io_time) * 1000, sum(run_time) * 1000,
       sum(run_time) * 2000, sum(cost) * 1000, count(*), 0, count(*) FROM jobs WHERE name = 'solver' GROUP BY 1;`);
-// samples of three nodes for ten minutes (to come, too: a slow machine must not make them silent), one of which waits for I/O; and one that has fallen silent
+// samples of three nodes for twenty minutes (most to come, too: a slow machine must not make them silent), one of which waits for I/O; and one that has fallen silent
 for (const [i, host] of ["node1", "node2", "node3", "silent"].entries())
   for (const metric of ["cpu.iowait", "nfs._scratch.read_bytes"]) {
     site.sql(`INSERT INTO sample_series (host, metric) VALUES ('${host}', '${metric}');
-      WITH RECURSIVE t(s) AS (SELECT ${now - 300} UNION ALL SELECT s + 1 FROM t WHERE s < ${host === "silent" ? now - 200 : now + 300})
+      WITH RECURSIVE t(s) AS (SELECT ${now - 300} UNION ALL SELECT s + 1 FROM t WHERE s < ${host === "silent" ? now - 200 : now + 900})
       INSERT INTO sample_values (series, t_ns, value) SELECT (SELECT max(number) FROM sample_series), s * 1000000000, ${i} FROM t;`);
   }
 // a job on the same node at the same time as the real one

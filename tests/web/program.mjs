@@ -7,7 +7,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSy
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { browser } from "./browser.mjs";
+import { browser, PATIENCE } from "./browser.mjs";
 import { doubleIds, nameless, sideways, weakContrast } from "./measure.mjs";
 
 const [program, outArgument, realOnly] = process.argv.slice(2);
@@ -40,6 +40,7 @@ const chromium = await browser();
 
 async function show(file, width, body) {
   const page = await chromium.newPage({ viewport: { width, height: 900 } });
+  page.setDefaultTimeout(PATIENCE);
   const troubles = [];
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && troubles.push(m.text()));
   page.on("pageerror", (e) => troubles.push(e.message));
@@ -73,9 +74,7 @@ async function sound(log, html) {
     await page.setViewportSize({ width: 400, height: 900 });
     // figures follow the width in the next frames
     await page
-      .waitForFunction(() => document.documentElement.scrollWidth === document.documentElement.clientWidth, null, {
-        timeout: 20000,
-      })
+      .waitForFunction(() => document.documentElement.scrollWidth === document.documentElement.clientWidth)
       .catch(() => assert.fail(`${html} scrolls sideways at 400`));
   });
   return report;

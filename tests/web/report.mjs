@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { browser } from "./browser.mjs";
+import { browser, PATIENCE } from "./browser.mjs";
 import { big, documents, huge, needle, nothing, pageOf, short } from "./documents.mjs";
 import { doubleIds, focusShown, nameless, pixel, sideways, weakContrast } from "./measure.mjs";
 
@@ -38,6 +38,7 @@ async function open(name, report, { width = 1280, colorScheme = "light", ...more
     ...more,
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
   const troubles = [];
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && troubles.push(m.text()));
   page.on("pageerror", (e) => troubles.push(e.message));

@@ -5,7 +5,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { browser, skip } from "./browser.mjs";
+import { browser, PATIENCE, skip } from "./browser.mjs";
 import { doubleIds, nameless, sideways, weakContrast } from "./measure.mjs";
 
 export class Site {
@@ -65,15 +65,17 @@ export class Site {
     [this.base, this.fragment] = address.split("#");
     this.chromium = await browser();
     this.context = await this.chromium.newContext({ viewport: { width: 1280, height: 900 } });
+    this.context.setDefaultTimeout(PATIENCE);
   }
 
   // A page whose troubles are kept: errors, dialogs, requests to elsewhere, what the policy of content refuses; but no message of
-  // the console that page.expected() knows.
+  // the console that page.expected() knows, nor that the server is busy: pages ask again then.
   async open(address) {
     const page = await this.context.newPage();
     page.troubles = [];
     page.on("console", (m) => {
-      if (["error", "warning"].includes(m.type()) && !page.expected?.(m)) page.troubles.push(m.text());
+      if (["error", "warning"].includes(m.type()) && !/status of 503/.test(m.text()) && !page.expected?.(m))
+        page.troubles.push(m.text());
     });
     page.on("pageerror", (e) => page.troubles.push(e.message));
     page.on("dialog", (d) => page.troubles.push(`dialog ${d.message()}`));
@@ -107,7 +109,7 @@ export class Site {
 
 // Asks until the answer is true. (waitForFunction() of a page takes a promise for true, whatever becomes of it.)
 export async function until(question, what) {
-  const end = Date.now() + 60000;
+  const end = Date.now() + PATIENCE;
   while (!(await question())) {
     assert.ok(Date.now() < end, what);
     await new Promise((done) => setTimeout(done, 100));

@@ -199,6 +199,19 @@ static void ranks_together(void **state)
 			assert_float_equal(got.v[i][k], want[k], 1e-9);
 	}
 	assert_int_equal(rama_query_ranks_list(s, &q, 0, &step, take_row, &got, &e), RAMA_EUSAGE);
+	/* of very many ranks the last seconds, as many as can be read */
+	run_script(s, is_sqlite()
+			      ? "INSERT INTO processes (segment, job, rank) VALUES (x'02', 2, "
+				"99999)"
+			      : "INSERT INTO processes (segment, job, rank) VALUES ('\\x02', 2, "
+				"99999)");
+	got.n = 0;
+	q = (struct rama_query_course){ .job = 2, .points = 10, .from = B, .to = B + 10 };
+	assert_int_equal(rama_query_ranks_list(s, &q, 4, &step, take_row, &got, &e), 0);
+	assert_true(got.n == 0 && q.from == B + 10 - RAMA_QUERY_RANK_SECONDS / 100000);
+	q = (struct rama_query_course){ .job = 2, .points = 3, .from = B, .to = B + 3 };
+	assert_int_equal(rama_query_ranks_list(s, &q, 4, &step, take_row, &got, &e), 0);
+	assert_true(got.n == 1 && q.from == B);
 	rama_store_close(s);
 }
 

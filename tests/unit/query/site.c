@@ -5,6 +5,7 @@
 #include "fill.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/out.h"
 #include "query/site.h"
@@ -179,8 +180,9 @@ static void what_costs(void **state)
 	struct rama_store *s = known_store();
 
 	(void)state;
-	ASK(rama_query_rules_list, ALL, 0, 5,
-	    "W01|HIGH|2|2|40|70\nM01|WARN|2|2|5|10\nF02|WARN|1|1|0|0\n");
+	ASK(rama_query_rules_list, ALL, 0, 6,
+	    "W01|HIGH|2|2|40|70|Small writes\nM01|WARN|2|2|5|10|\n"
+	    "F02|WARN|1|1|0|0|High share of metadata\n");
 	ASK(rama_query_rules_list, ADA, 0, 5,
 	    "W01|HIGH|1|1|30|60\nM01|WARN|1|1|5|10\nF02|WARN|1|1|0|0\n");
 	ASK(rama_query_rules_list, NOBODY, 0, 5, "");
@@ -354,5 +356,63 @@ static void nodes_over_time(void **state)
 	rama_store_close(s);
 }
 
+/* 40 nodes for two hours: each has its number, and one more every quarter of an hour */
+static const char hours[] =
+	"INSERT INTO sample_series (number, host, metric) WITH RECURSIVE h(i) AS (SELECT 1 UNION"
+	" ALL SELECT i + 1 FROM h WHERE i < 40) SELECT i, 'n' || i, 'load.1' FROM h;"
+	"INSERT INTO sample_values (series, t_ns, value) WITH RECURSIVE h(i) AS (SELECT 1 UNION"
+	" ALL SELECT i + 1 FROM h WHERE i < 40), t(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM t"
+	" WHERE x < 7199) SELECT i, CAST(1699999200 + x AS BIGINT) * 1000000000, i + x / 900"
+	" FROM h, t";
+
+struct seen {
+	bool of_job;
+	int64_t step, rows, wrong;
+};
+
+static int see(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	const struct rama_store_cell *c = row->cell;
+	struct seen *k = ctx;
+	int64_t t = c[1].i - B;
+	double node = k->of_job ? 1.5 : atoi(c[0].text + 1), more = (double)(t / 900);
+	double most = k->of_job ? 2 + more : node + more;
+
+	(void)e;
+	k->rows++;
+	k->wrong += t < 0 || t >= 7200 || c[1].i % k->step != 0 || c[2].f != node + more ||
+		    c[3].f != most || (k->of_job && c[4].i != 2);
+	return 0;
+}
+
+/* Many nodes and long times: rows are few, samples are left out, of each step some are read. */
+static void nodes_over_hours(void **state)
+{
+	struct rama_query_samples q = { .from = B, .to = B + 7200, .step = 10, .metric = "load.1" };
+	struct rama_store *s = known_store();
+	struct rama_err e = { 0 };
+	struct seen k = { .step = 15 };
+
+	(void)state;
+	run_script(s, hours);
+	assert_int_equal(rama_query_node_map_list(s, &q, see, &k, &e), 0);
+	assert_int_equal(k.rows, 40 * 7200 / 15); /* 20,000 at most */
+	assert_int_equal(k.wrong, 0);
+	/* the two nodes of a job, a time of which most has no samples */
+	q.to = B + 200000;
+	k = (struct seen){ .of_job = true, .step = 10 };
+	assert_int_equal(rama_query_job_samples_list(s, &q, 2, see, &k, &e), 0);
+	assert_int_equal(k.rows, 7200 / 10);
+	assert_int_equal(k.wrong, 0);
+	/* more of all metrics than can be read of all nodes: a sample of each step */
+	q = (struct rama_query_samples){ .from = B, .to = B + 200000, .step = 1, .every = true };
+	k = (struct seen){ .of_job = true, .step = 1 };
+	assert_int_equal(rama_query_job_samples_list(s, &q, 2, see, &k, &e), 0);
+	assert_int_equal(k.rows, 7200);
+	assert_int_equal(k.wrong, 0);
+	rama_store_close(s);
+}
+
 UNIT_GROUP(site, test(what_a_week_lost), test(what_moves), test(what_costs), test(who_is_ranked),
-	   test(who_was_there), test(day_by_day), test(the_worst), test(nodes_over_time))
+	   test(who_was_there), test(day_by_day), test(the_worst), test(nodes_over_time),
+	   test(nodes_over_hours))

@@ -20,17 +20,30 @@ export function api(word, keys = {}) {
 }
 
 // The token in the fragment, which browsers send to nobody, becomes a cookie and is forgotten.
+let brought = null;
+
 export async function enter() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token) {
     history.replaceState(null, "", location.pathname + location.search);
-    await login(token);
+    brought = token;
+  }
+  try {
+    if (brought) await login(brought);
+    brought = null;
+  } catch (error) {
+    if (!isBusy(error)) brought = null;
+    throw error;
   }
   return ask("api/1/session");
 }
 
 export const login = (token) => send("api/1/session", "POST", { token });
 export const leave = () => ask("api/1/session", { method: "DELETE" });
+
+// A server that is busy, or begins anew behind its proxy, is asked again by itself, a few times.
+const LATER = [2000, 4000, 8000, 16000];
+export const isBusy = (error) => !error.status || [429, 502, 503, 504].includes(error.status);
 
 // What an address answers: [answer, error], asked again when it or `round` changes; what was there stays meanwhile.
 // null: nothing is asked. Whoever is not let in any more goes to the door.
@@ -39,16 +52,21 @@ export function useAnswer(path, round = 0) {
   useEffect(() => {
     if (!path) return undefined;
     let old = false;
-    ask(path).then(
-      (answer) => old || setState([answer, null, path]),
-      (error) => {
-        if (old) return;
-        if (error.status === 401) dispatchEvent(new Event("out"));
-        setState(([was]) => [was, error]);
-      },
-    );
+    let timer = null;
+    const go = (tries) =>
+      ask(path).then(
+        (answer) => old || setState([answer, null, path]),
+        (error) => {
+          if (old) return;
+          if (error.status === 401) dispatchEvent(new Event("out"));
+          setState(([was]) => [was, error]);
+          if (isBusy(error) && tries < LATER.length) timer = setTimeout(() => go(tries + 1), LATER[tries]);
+        },
+      );
+    go(0);
     return () => {
       old = true;
+      clearTimeout(timer);
     };
   }, [path, round]);
   return state;

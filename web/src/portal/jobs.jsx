@@ -104,29 +104,31 @@ export function listKeys(query) {
 
 function Row({ job, spark }) {
   return (
-    <tr class={`state-${job.state}`}>
-      <td>
+    <tr role="row" class={`state-${job.state}`}>
+      <td role="cell">
         <span class="state">{job.state}</span>
       </td>
-      <td>
+      <td role="cell">
         <JobName job={job} />
       </td>
-      <td>
+      <td role="cell">
         {when(job.start)}
         <div class="dim">{job.run_time === null ? "" : duration(job.run_time)}</div>
       </td>
-      <td class="number">{ranksOf(job)}</td>
-      <td class="flow">
+      <td role="cell" class="number">
+        {ranksOf(job)}
+      </td>
+      <td role="cell" class="flow">
         <Spark points={spark} />
         <div class="dim">
           <span class="read-text">{bytes(job.bytes_read)}</span>{" "}
           <span class="write-text">{bytes(job.bytes_written)}</span>
         </div>
       </td>
-      <td class="number">
+      <td role="cell" class="number">
         <Share value={job.io_share} />
       </td>
-      <td>
+      <td role="cell">
         <Finding job={job} />
         <div class="says">{clip(job.verdict, 400)}</div>
       </td>
@@ -176,23 +178,23 @@ export function Jobs({ who, query, set }) {
       )}
       {jobs.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label="jobs">
-          <table class="jobs">
+          <table class="jobs" role="table">
             <caption class="unseen">
               {plural(jobs.length, "job")},{" "}
               {plural(jobs.filter((job) => job.state === "running").length, "runs", "run")}
             </caption>
-            <thead>
-              <tr>
+            <thead role="rowgroup">
+              <tr role="row">
                 {["State", "Program", "Start, run time", "Ranks", "Read, written", "I/O share", "What it says"].map(
                   (h) => (
-                    <th key={h} scope="col">
+                    <th key={h} role="columnheader" scope="col">
                       {h}
                     </th>
                   ),
                 )}
               </tr>
             </thead>
-            <tbody>
+            <tbody role="rowgroup">
               {jobs.map((job) => (
                 <Row key={job.job} job={job} spark={sparks.get(job.job)} />
               ))}

@@ -20,6 +20,8 @@ const SPANS = [
   ["all", "all"],
 ];
 const POINTS = 300;
+const STEADY = 10; // s
+const RANK_SECONDS = 600000; // of ranks, that are told at a time
 const NOW = 5; // seconds that rates are means of
 
 // Rates of the last complete seconds, all ranks together.
@@ -143,17 +145,23 @@ function Flow({ job, series, times, round }) {
   const { start, span, time, chosen, choose } = times;
   const { dark } = useScheme();
   const [t0, t1] = time.window;
-  const from = Math.floor(start + t0);
+  // times that are the same for a while: each second another one would be a question each second
+  const from = Math.max(start, Math.floor((start + t0) / STEADY) * STEADY);
+  const to = Math.ceil((start + t1 + 1) / STEADY) * STEADY;
+  // rank by rank is costly where there are many: it is asked for less often, and the last part of it is told
+  const many = (job.ranks || 1) * (t1 - t0);
   const slow = useEvery(chosen === "60" ? 2 : 5);
-  const keys = { from, to: Math.ceil(start + t1) + 1, points: POINTS };
+  const seldom = useEvery(many > RANK_SECONDS / 8 ? 15 : chosen === "60" ? 2 : 5);
+  const part = many > RANK_SECONDS ? Math.floor(RANK_SECONDS / job.ranks) : null;
+  const keys = { from, to, points: POINTS };
   const whole = chosen === "60" && t1 >= span - 1 && t0 >= span - 110;
   // what the stream tells is enough for the last minute
   const [asked] = useAnswer(whole ? null : api(`jobs/${job.job}/series`, keys), slow);
-  const [ranks, error] = useAnswer(api(`jobs/${job.job}/ranks`, { ...keys, ranks: 256 }), slow);
+  const [ranks, error] = useAnswer(api(`jobs/${job.job}/ranks`, { ...keys, ranks: 256 }), seldom);
   const source = whole || !asked ? series : asked;
   const band = useMemo(() => bandOf(source, start, span), [source, start, span]);
   const strip = useMemo(() => stripOf(ranks, start, span, job.ranks), [ranks, start, span, job.ranks]);
-  const beside = useBeside(job.job, start, start + t0, start + t1, null, Math.floor(round / 5));
+  const beside = useBeside(job.job, start, from, to, null, Math.floor(round / 5));
   const look = useMemo(() => {
     if (!strip) return null;
     const values = cells(strip, "sum", "both");
@@ -179,7 +187,7 @@ function Flow({ job, series, times, round }) {
         level={2}
         title="What moves"
         controls={<Choice label="how much of its time" options={SPANS} chosen={chosen} onChoose={choose} />}
-        caption="Bytes as they left the program, all ranks together and rank by rank; below it what its nodes did. Drag to zoom, Esc to go on."
+        caption={`Bytes as they left the program, all ranks together and rank by rank${part ? ` (of so many ranks the last ${part} s of what is shown)` : ""}; below it what its nodes did. Drag to zoom, Esc to go on.`}
       >
         <Stack label="The job over time" panes={panes} />
         <div class="under">

@@ -4,7 +4,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Scheme, useReaderScheme } from "../components/hooks.js";
 import { link, useAddress } from "./address.js";
-import { enter, leave, login } from "./api.js";
+import { enter, isBusy, leave, login } from "./api.js";
 import { Job } from "./job.jsx";
 import { Jobs } from "./jobs.jsx";
 import { Nodes } from "./nodes.jsx";
@@ -94,7 +94,14 @@ function Portal() {
   const scheme = useReaderScheme();
 
   useEffect(() => {
-    enter().then(setWho, () => setWho({ user: null }));
+    let timer = null;
+    const go = () =>
+      enter().then(setWho, (error) => {
+        if (isBusy(error)) timer = setTimeout(go, 3000);
+        else setWho({ user: null });
+      });
+    go();
+    return () => clearTimeout(timer);
   }, [round]);
   useEffect(() => {
     const out = () => again((n) => n + 1);

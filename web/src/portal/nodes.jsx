@@ -19,22 +19,27 @@ const SPANS = [
   ["21600", "6 h"],
 ];
 const POINTS = 200;
+const MOST = 20000; // rows of an answer
 const STORAGE = /^(nfs|lustre|llite|osc|mdc|gpfs|beegfs|fs|disk|ceph)\./;
 
-// Rows of `map` on a grid: one row per node.
-export function gridOf(rows, from, to, step) {
+// Rows of `map` on a grid: one row per node. Where there are many nodes steps are longer than was asked for.
+export function gridOf(rows, from, to, asked) {
   const hosts = [...new Set(rows.map((row) => row.host))];
-  const bins = Math.max(1, Math.ceil((to - from) / step));
+  const seconds = [...new Set(rows.map((row) => row.second))].sort((a, b) => a - b);
+  const wide = Math.min(...seconds.slice(1).map((s, i) => s - seconds[i]), to - from);
+  const step = (hosts.length * (to - from)) / asked > MOST ? Math.max(asked, wide) : asked;
+  const start = Math.floor(from / step) * step;
+  const bins = Math.max(1, Math.ceil((to - start) / step));
   const mean = new Float64Array(hosts.length * bins);
   const known = new Uint8Array(hosts.length * bins);
   const place = new Map(hosts.map((host, i) => [host, i]));
   for (const row of rows) {
-    const bin = Math.floor((row.second - from) / step);
+    const bin = Math.floor((row.second - start) / step);
     if (bin < 0 || bin >= bins) continue;
     mean[place.get(row.host) * bins + bin] = row.most;
     known[place.get(row.host) * bins + bin] = 1;
   }
-  return { hosts, bins, values: mean, known };
+  return { hosts, bins, step, t0: start - from, values: mean, known };
 }
 
 function Map_({ rows, metric, from, to, step }) {
@@ -59,10 +64,10 @@ function Map_({ rows, metric, from, to, step }) {
     note: `most of each interval, up to ${format(most)}`,
     height,
     rows: grid.hosts.length,
-    step,
+    step: grid.step,
     hover: (t, fraction) => {
       const row = Math.min(grid.hosts.length - 1, Math.floor(fraction * grid.hosts.length));
-      const at = row * grid.bins + Math.max(0, Math.min(grid.bins - 1, Math.floor(t / step)));
+      const at = row * grid.bins + Math.max(0, Math.min(grid.bins - 1, Math.floor((t - grid.t0) / grid.step)));
       const clock = new Date((from + t) * 1000).toTimeString().slice(0, 8);
       return [clip(grid.hosts[row], 100), clock, grid.known[at] ? format(grid.values[at]) : "no sample"];
     },
@@ -78,7 +83,7 @@ function Map_({ rows, metric, from, to, step }) {
             pen,
             box,
             frame,
-            { rows: grid.hosts.length, bins: grid.bins, values: grid.values, t0: 0, width: step },
+            { rows: grid.hosts.length, bins: grid.bins, values: grid.values, t0: grid.t0, width: grid.step },
             (v) => colours[scale(v)],
           );
           paintFrame(pen, box);

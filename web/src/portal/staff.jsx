@@ -89,7 +89,14 @@ function Rules({ since }) {
         empty="No findings."
         rows={rows && rows.map((row) => ({ ...row, key: `${row.rule} ${row.level}` }))}
         columns={[
-          ["Rule", (row) => <a href={link({ finding: row.rule })}>{row.rule}</a>],
+          [
+            "Rule",
+            (row) => (
+              <>
+                <a href={link({ finding: row.rule })}>{row.rule}</a> {row.title}
+              </>
+            ),
+          ],
           ["Level", (row) => <LevelOf level={row.level} />],
           ["Lost", (row) => nodeHours(row.node_time), true],
           ["Jobs", (row) => count(row.jobs), true],
