@@ -41,7 +41,7 @@ struct rama_agent_options {
 	const char *home;  /* --system: where stores and logs of users are */
 	/* --system: where directories of users are, instead of the usual places; NULL */
 	const char *base;
-	const char *logs; /* directory for logs of jobs that did not end by themselves */
+	const char *logs;    /* directory for logs of jobs that did not end by themselves */
 	const char *metrics; /* ADDRESS:PORT or a file.prom that has figures; NULL: none */
 	void (*tell)(void *ctx, const char *line); /* from any thread */
 	void *ctx;
