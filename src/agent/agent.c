@@ -129,9 +129,14 @@ static void put_sums(struct rama_agent *a, struct rama_json *j, const struct ram
 	rama_json_close(j, '}');
 }
 
-static const char *sink_name(const struct rama_agent *a)
+/* without passwords: others read the status, too */
+static void put_sink(const struct rama_agent *a, struct rama_json *j)
 {
-	return a->o.sink != NULL ? a->o.sink : "a store for each user";
+	char named[PATH_MAX];
+
+	rama_json_key_string(j, "sink",
+			     a->o.sink == NULL ? "a store for each user"
+					       : rama_bus_sink_named(a->o.sink, named));
 }
 
 static void put_all(struct rama_agent *a, struct rama_json *j)
@@ -146,7 +151,7 @@ static void put_all(struct rama_agent *a, struct rama_json *j)
 	rama_json_key_i64(j, "updated", a->drain.real);
 	rama_json_key(j, "ended");
 	rama_json_bool(j, a->ended);
-	rama_json_key_string(j, "sink", sink_name(a));
+	put_sink(a, j);
 	key_u64(j, "segments", a->n_segs);
 	rama_json_key(j, "jobs");
 	rama_json_open(j, '[');
@@ -197,6 +202,8 @@ static int write_status(struct rama_agent *a, struct rama_err *e)
 #define PRIORITY (-10)		 /* as nice has it */
 #define END_WAIT 5000	   /* ms for the sink to commit at the end; the spool keeps the rest */
 #define END_WAIT_JOB 25000 /* the same where the spool is of this job alone */
+#define END_MOST 9500	   /* ms for all of the end */
+#define END_MOST_JOB 40000
 
 void rama_agent_say(struct rama_agent *a, const char *fmt, ...)
 {
@@ -297,14 +304,6 @@ static void on_second(uv_timer_t *timer)
 		rama_agent_say(a, "metrics: %s", e.text);
 }
 
-static void on_signal(uv_signal_t *handle, int number)
-{
-	struct rama_agent *a = handle->data;
-
-	(void)number;
-	uv_stop(&a->loop);
-}
-
 /* ---- the end --------------------------------------------------------------------------------- */
 
 /* All that was made until now goes into the spool; what does not fit stays in the segments for
@@ -373,6 +372,7 @@ static void stop(struct rama_agent *a)
 	if (a->drain.block != NULL && (a->post != NULL || a->o.system))
 		write_status(a, &e);
 	rama_agent_unwatch(a);
+	rama_agent_writers_end(a->writers); /* what they are still at is in the spools */
 	while (a->working > 0 && uv_run(&a->loop, UV_RUN_ONCE) != 0)
 		;
 	while (a->n_segs > 0)
@@ -380,14 +380,17 @@ static void stop(struct rama_agent *a)
 	while (a->n_jobs > 0)
 		rama_agent_drop_job(a, a->n_jobs - 1);
 	rama_agent_users_close(a, 0);
+	rama_agent_writers_close(a->writers);
 	rama_agent_left_close(&a->left);
 	rama_bus_talk_close(a->talk);
 	if (a->post != NULL)
 		rama_agent_post_close(a->post, 0);
 	rama_agent_metrics_close(&a->metrics);
+	rama_agent_end_disarm(a);
 	uv_walk(&a->loop, close_handles, NULL);
 	uv_run(&a->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&a->loop);
+	rama_agent_end_close(a);
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */
@@ -441,7 +444,6 @@ static int open_post(struct rama_agent *a, struct rama_err *e)
 	struct rama_agent_post_options o = { .spool = a->o.spool,
 					     .limit = a->o.limit,
 					     .sink = a->o.sink,
-					     .uid = UINT32_MAX,
 					     .tell = a->o.tell,
 					     .ctx = a->o.ctx };
 
@@ -452,24 +454,15 @@ static int open_post(struct rama_agent *a, struct rama_err *e)
 	return rama_agent_post_open(&a->post, &o, e);
 }
 
-static int start_loop(struct rama_agent *a, struct rama_err *e)
+static void start_loop(struct rama_agent *a)
 {
-	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
-
 	a->rounds.data = a->seconds.data = a;
 	uv_timer_init(&a->loop, &a->rounds);
 	uv_timer_init(&a->loop, &a->seconds);
-	for (unsigned i = 0; i < 3; i++) {
-		uv_signal_init(&a->loop, &a->signal[i]);
-		a->signal[i].data = a;
-		if (uv_signal_start(&a->signal[i], on_signal, signals[i]) != 0)
-			return rama_err_set(e, RAMA_EIO, "signals cannot be taken");
-	}
 	signal(SIGPIPE, SIG_IGN);
 	a->pause = a->o.interval;
 	uv_timer_start(&a->rounds, on_round, 0, 0);
 	uv_timer_start(&a->seconds, on_second, 1000, 1000);
-	return 0;
 }
 
 static int start(struct rama_agent *a, struct rama_err *e)
@@ -483,6 +476,10 @@ static int start(struct rama_agent *a, struct rama_err *e)
 	a->started = a->drain.real;
 	go_first();
 	many_files();
+	if (rc == 0 && a->o.system && a->o.sink == NULL) /* before all threads */
+		rc = rama_agent_writers_open(&a->writers, e);
+	if (rc == 0) /* before all other ones */
+		rc = rama_agent_end_open(a, a->o.job != NULL ? END_MOST_JOB : END_MOST, e);
 	if (rc == 0)
 		rc = open_post(a, e);
 	if (rc == 0)
@@ -490,7 +487,7 @@ static int start(struct rama_agent *a, struct rama_err *e)
 	if (rc == 0 && a->o.samples)
 		rc = rama_agent_sampler_create(&a->sampler, a->o.root, e);
 	if (rc == 0)
-		rc = start_loop(a, e);
+		start_loop(a);
 	if (rc == 0 && a->o.metrics != NULL)
 		rc = rama_agent_metrics_open(&a->metrics, &a->loop, a->o.metrics, &a->sums, e);
 	if (rc == 0 && a->metrics.listens)
@@ -531,6 +528,8 @@ int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
 		rama_agent_sampler_destroy(a->sampler);
 	rama_agent_drain_fini(&a->drain);
 	rama_map_fini(&a->by_id);
+	rama_map_fini(&a->by_key);
+	rama_map_fini(&a->job_by);
 	rama_map_fini(&a->dir_by);
 	rama_agent_odd_fini(a);
 	rama_agent_focus_fini(&a->focus);

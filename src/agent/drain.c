@@ -7,13 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/siphash.h"
 #include "look/known.h"
 #include "table/fn.h"
 #include "table/layers.h"
 
-#define NAMES_MOST 4096	       /* in one message */
-#define NAMES_KNOWN (1u << 20) /* of a job, that are remembered to have been sent */
+#define NAMES_MOST 4096 /* in one message */
+/* of a user, that are remembered to have been sent; others are sent by each process */
+#define NAMES_KNOWN (1u << 20)
 
 /* ---- names of files, which go before the block that needs them ------------------------------- */
 
@@ -40,11 +42,6 @@ static int next_fresh(struct rama_agent_drain *d, struct rama_agent_drain_seg *s
 	int rc;
 
 	while ((rc = rama_seg_name_next(&s->map.seg, at, &name, &e)) == 1) {
-		uint64_t *id = rama_map_put(&s->names, name.number, NULL);
-
-		if (id == NULL)
-			return RAMA_EMEMORY;
-		*id = name.id;
 		if (name.id == 0 || name.len == 0 || rama_map_get(&s->job->names, name.id) != NULL)
 			continue;
 		to->record = name.id;
@@ -53,6 +50,16 @@ static int next_fresh(struct rama_agent_drain *d, struct rama_agent_drain_seg *s
 		return to->path != NULL ? 1 : RAMA_EMEMORY;
 	}
 	return rc;
+}
+
+static void remember(struct rama_agent_drain_job *job, uint64_t record)
+{
+	bool fresh = false;
+
+	if ((job->known != NULL ? *job->known : job->names.used) >= NAMES_KNOWN)
+		return;
+	if (rama_map_put(&job->names, record, &fresh) != NULL && fresh && job->known != NULL)
+		++*job->known;
 }
 
 static int send_names(struct rama_agent_drain_seg *s, struct fresh *f, struct rama_err *e)
@@ -64,8 +71,8 @@ static int send_names(struct rama_agent_drain_seg *s, struct fresh *f, struct ra
 		return 0;
 	m.names = (struct rama_wire_msg_names){ .job = s->job->key, .n = f->n, .name = f->name };
 	rc = rama_agent_post_send(s->job->post, &m, s->job->key, 0, e);
-	for (uint32_t i = 0; rc == 0 && i < f->n && s->job->names.used < NAMES_KNOWN; i++)
-		rama_map_put(&s->job->names, f->name[i].record, NULL);
+	for (uint32_t i = 0; rc == 0 && i < f->n; i++)
+		remember(s->job, f->name[i].record);
 	f->n = 0;
 	return rc;
 }
@@ -157,6 +164,19 @@ static int what_of(struct rama_agent_drain *d, const struct rama_seg_event *ev)
 
 /* ---- events of a ring become a block --------------------------------------------------------- */
 
+/* The record of a name, as it stands in the segment: whoever makes names by the million fills his
+ * own memory with them, not ours. 0: nobody was told of it. */
+static uint64_t record_of(const struct rama_agent_drain_seg *s, uint32_t number)
+{
+	uint64_t at = rama_seg_name_place(&s->map.seg, number);
+	const struct rama_seg_name *n;
+
+	if (at >= s->names_at)
+		return 0;
+	n = (const void *)(s->map.base + s->map.seg.head.area[RAMA_SEG_AREA_RECORDS].off + at);
+	return __atomic_load_n(&n->id, __ATOMIC_RELAXED);
+}
+
 /* Fills the block with the first of n raw events; returns how many fitted. */
 static uint32_t convert(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
 			struct rama_agent_drain_lane *lane, uint32_t n)
@@ -173,9 +193,7 @@ static uint32_t convert(struct rama_agent_drain *d, struct rama_agent_drain_seg 
 		if (what < 0)
 			break;
 		if (ev->name != name) {
-			const uint64_t *id = rama_map_get(&s->names, ev->name);
-
-			record = id != NULL ? *id : 0;
+			record = record_of(s, ev->name);
 			name = ev->name;
 		}
 		*to = (struct rama_wire_event){
@@ -249,8 +267,10 @@ static int64_t drain_lane(struct rama_agent_drain *d, struct rama_agent_drain_se
 	return b->n;
 }
 
-#define TAKE_AT 2048   /* events of a lane that are worth a block at once */
-#define TAKE_TIGHT 256 /* the same where the process has little memory left for more */
+#define TAKE_AT 2048	  /* events of a lane that are worth a block at once */
+#define TAKE_TIGHT 256	  /* the same where the process has little memory left for more */
+#define RANKS_PER_AGE 100 /* of a job, for each of which what it does waits so much longer, ... */
+#define TIMES_MOST 10	  /* ... up to so many times */
 
 /* words of control->reserved that agents keep there: they live as long as the segment */
 enum { KEPT_ORDER /* 2 and 3: drain_tell.c */ };
@@ -387,7 +407,6 @@ void rama_agent_drain_close(struct rama_agent_drain_seg *s)
 		__atomic_store_n(&s->map.control->reader, 0, __ATOMIC_RELAXED);
 	rama_agent_moment_free(s->moment);
 	rama_seg_mapped_close(&s->map);
-	rama_map_fini(&s->names);
 	free(s->lane);
 	free(s->path);
 	free(s);
@@ -488,6 +507,26 @@ static const struct rama_seg_lane *lane_at(const struct rama_agent_drain_seg *s,
 	return (const void *)(s->map.base + a->off + (uint64_t)i * a->item);
 }
 
+/* ns that an event may wait for others. A job of many ranks makes a block for each of them: they may
+ * wait longer, so that a bus and a store get as many messages of it as of a job of a hundred. */
+int64_t rama_agent_drain_patience(const struct rama_agent_drain *d,
+				  const struct rama_agent_drain_seg *s)
+{
+	int64_t times = s->nprocs / RANKS_PER_AGE;
+
+	times = times < 1 ? 1 : times > TIMES_MOST ? TIMES_MOST : times;
+	return times * (int64_t)d->block_age * 1000000;
+}
+
+/* Ranks begin together; what they send need not come together for ever. */
+static int64_t first_wait(const struct rama_agent_drain *d, const struct rama_agent_drain_seg *s)
+{
+	uint32_t chance;
+
+	memcpy(&chance, s->key.b, sizeof(chance));
+	return (int64_t)(chance % 1000) * ((rama_agent_drain_patience(d, s) - 1000000) / 1000);
+}
+
 /* What is new in a lane. One that rests costs the look at one number. */
 static bool see_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint32_t i)
 {
@@ -511,7 +550,8 @@ static bool see_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
 	l->made = st.made;
 	l->dropped = st.dropped;
 	if (l->since == 0 && l->made > l->taken)
-		l->since = d->mono;
+		l->since = d->mono -
+			   (l->taken == 0 && s->nprocs > RANKS_PER_AGE ? first_wait(d, s) : 0);
 	return moved;
 }
 
@@ -548,12 +588,16 @@ static int take_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
 {
 	struct rama_agent_drain_lane *l = &s->lane[i];
 	uint64_t at = is_tight(s) ? TAKE_TIGHT : TAKE_AT;
-	bool old = l->since > 0 && d->mono - l->since >= (int64_t)d->block_age * 1000000;
+	bool old = l->since > 0 && d->mono - l->since >= rama_agent_drain_patience(d, s);
 
 	while (l->taken < l->made &&
 	       ((flags & RAMA_AGENT_DRAIN_ALL) != 0 || old || l->made - l->taken >= at)) {
-		int64_t n = drain_lane(d, s, i, e);
+		int64_t n;
 
+		s->cut = d->until != 0 && rama_now_ns() >= d->until;
+		if (s->cut)
+			return 0;
+		n = drain_lane(d, s, i, e);
 		if (n == 0) { /* nonsense in the segment: there they are, and cannot be read */
 			s->job->damaged += l->made - l->taken;
 			n = lose(s, i, l->made, "the segment is damaged", e);
@@ -579,11 +623,17 @@ int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_se
 
 	if (!make_lanes(s, n))
 		return rama_err_no_memory(e);
-	for (uint32_t i = 0; i < n; i++) {
+	s->cut = false;
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = s->at_lane < n - k ? s->at_lane + k : s->at_lane + k - n;
+
 		moved |= see_lane(d, s, i);
-		if (s->lane[i].made > s->lane[i].taken && rc == 0 &&
-		    (flags & RAMA_AGENT_DRAIN_SEE) == 0)
-			rc = take_lane(d, s, i, flags, e);
+		if (s->lane[i].made == s->lane[i].taken || rc != 0 || s->cut ||
+		    (flags & RAMA_AGENT_DRAIN_SEE) != 0)
+			continue;
+		rc = take_lane(d, s, i, flags, e);
+		if (s->cut)
+			s->at_lane = i;
 	}
 	return rc < 0 ? rc : moved;
 }

@@ -19,6 +19,7 @@ struct rama_agent_drain {
 	char boot[40], host[64];
 	int64_t real, mono; /* now, ns; set by rama_agent_drain_now() */
 	unsigned block_age; /* ms that an event may wait for others */
+	int64_t until;	    /* ns, of the clock of mono: no block is begun later; 0: no limit */
 	struct rama_seg_event *raw;
 	struct rama_wire_block *block;
 	unsigned char *packed;
@@ -38,8 +39,10 @@ struct rama_agent_drain_job {
 	uint32_t uid;
 	char user[64];
 	struct rama_agent_post *post;
-	struct rama_map names;	       /* records whose names were sent */
-	int64_t world;		       /* ranks of its MPI program; 0: it has none */
+	struct rama_map names; /* records whose names were sent */
+	uint64_t *known;       /* how many those are, of all jobs of its user; NULL: alone */
+	int64_t ahead; /* ns of real time before the monotonic one where it began; 0: not known */
+	int64_t world; /* ranks of its MPI program; 0: it has none */
 	int64_t next_order;	       /* of processes without MPI: how many came so far */
 	uint32_t segments;	       /* that are followed */
 	uint64_t made, dropped, taken; /* of segments that are not followed any more */
@@ -48,6 +51,7 @@ struct rama_agent_drain_job {
 	} now;		      /* of those that are: agent.c */
 	uint64_t damaged;     /* events that could not be read, told as lost */
 	int64_t quiet_since;  /* ns, since when none is followed; 0: some are */
+	int64_t quiet_wait;   /* ns: after so long it is looked whether it is to become a log */
 	bool finishing, left; /* left: what remains of it is somebody else's */
 	/* a daemon or server that has written its log itself: the store gets it, too */
 	bool served;
@@ -80,8 +84,7 @@ struct rama_agent_drain_seg {
 	bool unlinked; /* its file has no name any more */
 	struct rama_agent_drain_lane *lane;
 	uint32_t n_lanes;
-	struct rama_map names; /* number -> record */
-	uint64_t names_at;
+	uint64_t names_at; /* names before this were told */
 	int64_t order, rank, nprocs;
 	uint64_t made, dropped, taken; /* over all lanes */
 	/* the process as it was told last */
@@ -94,6 +97,7 @@ struct rama_agent_drain_seg {
 	struct {
 		bool any;
 		uint64_t seqs[RAMA_SEG_KINDS];
+		int64_t at;
 	} counted;
 	/* what its counters say of calls to the system: how many, and how long they took; of
 	 * servers and daemons: of what they did for others (focus/apply.c) */
@@ -104,6 +108,8 @@ struct rama_agent_drain_seg {
 	unsigned idle;			  /* rounds in which nothing moved */
 	int64_t dead_at;		  /* ns */
 	int64_t replaced_at; /* ns: since when it says that another program took its place */
+	bool cut;	     /* the time of its user was over before all was read ... */
+	uint32_t at_lane;    /* ... and this lane is first the next time */
 	int pidfd;	     /* the agent's */
 	void *poll;	     /* the agent's */
 };
@@ -131,6 +137,11 @@ int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_se
 /* Is there nothing left to read? */
 bool rama_agent_drain_empty(const struct rama_agent_drain_seg *s);
 uint64_t rama_agent_drain_pending(const struct rama_agent_drain_seg *s);
+
+/* ns that events of this process may wait for others, and its counters: longer in a job of many
+ * ranks */
+int64_t rama_agent_drain_patience(const struct rama_agent_drain *d,
+				  const struct rama_agent_drain_seg *s);
 
 /* Once a second: what its counters stand at, and the process itself if it changed. end: it has
  * come to its end. */

@@ -35,16 +35,53 @@ static uint32_t state_of(const struct rama_agent_drain_seg *s, bool end)
 	return phase == RAMA_SEG_REPLACED ? RAMA_WIRE_STATE_REPLACED : RAMA_WIRE_STATE_KILLED;
 }
 
+#define SET_LEAST 500000000ll /* ns by which a clock must have been set to matter here */
+
+/* Is its clock the one of this machine, which nobody sets? */
+static bool is_here(const struct rama_agent_drain *d, const struct rama_agent_drain_seg *s)
+{
+	return s->clock != &d->clock[0] && s->own.mono0 > 0 && s->own.mono0 <= (uint64_t)d->mono &&
+	       s->own.real0 < 1ull << 62;
+}
+
+/* A job has one real time: that which held when the first of its processes began. If somebody sets
+ * the clock while it runs, a job of ten seconds has not run for an hour. `mono`: the same moment by
+ * the clock that nobody sets. */
+static int64_t in_time_of_job(const struct rama_agent_drain_seg *s, int64_t real, int64_t mono)
+{
+	int64_t there = mono + s->job->ahead, by = real - there;
+
+	return s->job->ahead == 0 || (by < SET_LEAST && by > -SET_LEAST) ? real : there;
+}
+
+static int64_t start_of(const struct rama_agent_drain *d, const struct rama_agent_drain_seg *s)
+{
+	int64_t real = (int64_t)s->own.real0, mono = (int64_t)s->own.mono0;
+
+	if (!is_here(d, s))
+		return real;
+	if (s->job->ahead == 0)
+		s->job->ahead = real - mono;
+	return in_time_of_job(s, real, mono);
+}
+
 /* when it ended: as it said itself, or when that was seen */
 static int64_t end_of(struct rama_agent_drain *d, struct rama_agent_drain_seg *s)
 {
 	uint64_t tick = __atomic_load_n(&s->id->clock.tick1, __ATOMIC_RELAXED);
-	int64_t end;
+	int64_t end = d->real, mono = d->mono;
 
-	if (tick <= s->own.tick0)
+	if (tick > s->own.tick0) {
+		end = rama_seg_clock_real(s->clock, &s->own, tick);
+		mono = rama_seg_clock_ns(s->clock, &s->own, tick - s->own.tick0);
+	} else {
+		mono -= (int64_t)s->own.mono0;
+	}
+	if (end <= 0)
 		return d->real;
-	end = rama_seg_clock_real(s->clock, &s->own, tick);
-	return end > 0 ? end : d->real;
+	if (!is_here(d, s) || mono < 0 || mono > d->mono - (int64_t)s->own.mono0 + SET_LEAST)
+		return end;
+	return in_time_of_job(s, end, mono + (int64_t)s->own.mono0);
 }
 
 static uint64_t missed_of(struct rama_agent_drain_seg *s)
@@ -88,7 +125,7 @@ int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_se
 						    .pid = id->pid,
 						    .rank = s->rank,
 						    .nprocs = s->nprocs,
-						    .start = (int64_t)id->clock.real0,
+						    .start = start_of(d, s),
 						    .end = end ? end_of(d, s) : 0,
 						    .seen_at = d->real,
 						    .state = state_of(s, end),

@@ -12,13 +12,15 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/now.h"
 #include "config/logname.h"
 #include "gather/pack.h"
 #include "gather/place.h"
 #include "agent/loop.h"
 
-#define QUIET \
-	2000000000ll /* ns: so long a job may be without a process before it counts as ended */
+#define QUIET_MOST \
+	16000000000ll		/* ns: where there was nothing to do yet, it is looked less often */
+#define FINISH_TURN 250000000ll /* ns for all users of a system together, once a second */
 #define NAMES_MOST 1000
 
 /* one job while it becomes a log, in a thread of the loop's pool */
@@ -328,17 +330,37 @@ static bool is_spare(struct rama_agent *a, const struct rama_agent_drain_job *j)
 	return is;
 }
 
+static void look_at(struct rama_agent *a, struct rama_agent_drain_job *j)
+{
+	int64_t began = rama_now_ns();
+	struct stat st;
+
+	j->quiet_since = a->drain.mono; /* not again at once */
+	j->quiet_wait = j->quiet_wait < QUIET_MOST / 2 ? 2 * j->quiet_wait : QUIET_MOST;
+	if (lstat(j->dir, &st) == 0 && !j->left && !is_spare(a, j))
+		finish(a, j);
+	rama_agent_turn_spent(a, j->uid, rama_now_ns() - began);
+}
+
 void rama_agent_finish_jobs(struct rama_agent *a)
 {
-	for (size_t i = a->n_jobs; i-- > 0 && a->o.job == NULL && !a->stopping;) {
-		struct rama_agent_drain_job *j = a->job[i];
-		struct stat st;
+	size_t first = a->n_jobs > 0 ? a->finish_at % a->n_jobs : 0;
+	bool cut = false;
+
+	if (a->o.job != NULL || a->stopping)
+		return;
+	rama_agent_turn(a, FINISH_TURN);
+	for (size_t k = 0; k < a->n_jobs; k++) {
+		struct rama_agent_drain_job *j = a->job[(first + k) % a->n_jobs];
 
 		if (j->segments > 0 || j->finishing || j->quiet_since == 0 ||
-		    a->drain.mono - j->quiet_since < QUIET)
+		    a->drain.mono - j->quiet_since < j->quiet_wait)
 			continue;
-		j->quiet_since = a->drain.mono; /* not again at once */
-		if (lstat(j->dir, &st) == 0 && !j->left && !is_spare(a, j))
-			finish(a, j);
+		if (rama_agent_turn_left(a, j->uid) > 0) {
+			look_at(a, j);
+		} else if (!cut) {
+			a->finish_at = (first + k) % a->n_jobs;
+			cut = true;
+		}
 	}
 }

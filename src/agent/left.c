@@ -92,7 +92,6 @@ static void take(struct rama_agent_left *l, const char *path)
 	struct rama_agent_post_options o = { .spool = path,
 					     .limit = l->o->limit,
 					     .sink = l->o->sink,
-					     .uid = UINT32_MAX,
 					     .tell = l->o->tell,
 					     .ctx = l->o->ctx };
 	struct rama_err e = { 0 };
@@ -219,12 +218,9 @@ static void remember(void *ctx, const char *line)
 static void open_own_spool(struct drain *d, struct rama_err *e)
 {
 	const struct rama_agent_options *o = d->o;
-	struct rama_agent_post_options po = { .spool = o->spool,
-					      .limit = o->limit,
-					      .sink = o->sink,
-					      .uid = UINT32_MAX,
-					      .tell = remember,
-					      .ctx = d };
+	struct rama_agent_post_options po = {
+		.spool = o->spool, .limit = o->limit, .sink = o->sink, .tell = remember, .ctx = d
+	};
 	int fd = open_own(AT_FDCWD, o->spool);
 
 	if (fd >= 0 && size_of(fd) > 0)

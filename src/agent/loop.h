@@ -14,6 +14,7 @@
 #include "bus/talk.h"
 #include "look/find.h"
 #include "agent/sample.h"
+#include "agent/writer.h"
 
 /* a user whose jobs are read, and where that goes */
 struct rama_agent_user {
@@ -21,6 +22,7 @@ struct rama_agent_user {
 	char name[64];
 	struct rama_agent_post *post;
 	bool own_post;	     /* of this user alone */
+	uint64_t known;	     /* names of files that are remembered to have been sent */
 	int64_t used;	     /* ns: when there was a job last */
 	char logs[PATH_MAX]; /* "": none are made */
 };
@@ -53,6 +55,7 @@ enum rama_agent_share_kind {
 	RAMA_AGENT_SHARE_FILES,
 	RAMA_AGENT_SHARE_SEGS,
 	RAMA_AGENT_SHARE_LOOKS,
+	RAMA_AGENT_SHARE_TIME,
 	RAMA_AGENT_SHARE_WORDS,
 	RAMA_AGENT_SHARES
 };
@@ -60,6 +63,7 @@ struct rama_agent_share {
 	uint32_t uid;
 	size_t used[RAMA_AGENT_SHARES];
 	bool told;
+	int64_t spent; /* ns, in this turn */
 };
 
 /* spools of others that are taken over: left.c */
@@ -87,7 +91,8 @@ struct rama_agent {
 	struct rama_agent_left left;
 	uv_loop_t loop;
 	uv_timer_t rounds, seconds;
-	uv_signal_t signal[3];
+	struct rama_agent_end *end;	    /* signals to end: end.c */
+	struct rama_agent_writers *writers; /* of --system without a sink */
 	struct rama_agent_drain drain;
 	struct rama_agent_focus focus;
 	struct rama_agent_focus_others others;
@@ -109,8 +114,13 @@ struct rama_agent {
 	struct rama_map odd_by; /* hash of the id -> place in odd + 1 */
 	struct rama_agent_share *share;
 	size_t n_shares, room_shares;
+	int64_t turn;			       /* ns that each user has in this turn */
+	size_t round_at, second_at, finish_at; /* who was the first that had no time left */
+	struct rama_map share_by;	       /* uid -> place in share + 1 */
 	struct rama_map by_id;	/* of followed segments: hash of the id -> place in seg + 1 */
+	struct rama_map by_key; /* likewise: hash of the key -> how many there are */
 	struct rama_map dir_by; /* hash of the path -> place in dir + 1 */
+	struct rama_map job_by; /* hash of directory and key -> place in job + 1 */
 	uint64_t round;
 	unsigned pause;			  /* ms to the next round */
 	int64_t started;		  /* ns since 1970 */
@@ -171,8 +181,21 @@ bool rama_agent_id_of(const struct rama_agent *a, const char *path, uint32_t uid
 bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_agent_share_kind what);
 void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_agent_share_kind what, int n);
 void rama_agent_shares_renew(struct rama_agent *a);
+/* A turn: so many ns for all users together, each of whom gets as much as the others. What is not
+ * done by then waits for the next turn. */
+void rama_agent_turn(struct rama_agent *a, int64_t all);
+/* 0: he had his part; else ns that are left of it (INT64_MAX: there is nobody to wait) */
+int64_t rama_agent_turn_left(struct rama_agent *a, uint32_t uid);
+void rama_agent_turn_spent(struct rama_agent *a, uint32_t uid, int64_t ns);
 void rama_agent_tidy(struct rama_agent *a);
 uint64_t rama_agent_path_hash(const char *path);
+uint64_t rama_agent_key_hash(const struct rama_wire_segment_key *key);
+
+/* end.c: SIGTERM and the like. From them on the agent has so many ms to end, then it ends all the
+ * same: what it has not brought to its place is in the spool. */
+int rama_agent_end_open(struct rama_agent *a, unsigned most_ms, struct rama_err *e);
+void rama_agent_end_disarm(struct rama_agent *a); /* the loop is going to be closed */
+void rama_agent_end_close(struct rama_agent *a);
 
 /* users.c */
 void rama_agent_users_left(struct rama_agent *a); /* those whose spools are not empty */
@@ -185,6 +208,8 @@ void rama_agent_as(const struct rama_agent *a, uint32_t uid);
 void rama_agent_as_self(const struct rama_agent *a);
 
 /* finish.c: jobs that left their segments behind */
+/* ns: so long a job may be without a process before it counts as ended */
+#define RAMA_AGENT_QUIET 2000000000ll
 void rama_agent_finish_jobs(struct rama_agent *a);
 /* the directory of a job goes, if it has no segments and nobody holds its lock */
 void rama_agent_finish_place(const char *dir, uint32_t uid);

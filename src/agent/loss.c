@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "agent/loss.h"
+#include "base/now.h"
 
 #define JOBS 128 /* more go into one row without a name */
 #define WHY 64
+#define SAY_EVERY 60000 /* ms from one line about losses to the next */
 
 struct loss {
 	char job[RAMA_WIRE_JOB];
@@ -127,6 +129,8 @@ int rama_agent_post_lose(struct rama_agent_post *p, const char *job, const char 
 	take_over(p->losses, c);
 	pthread_mutex_lock(&p->mutex);
 	p->lost += at->until - at->from;
+	snprintf(p->lost_why, sizeof(p->lost_why), "%s", why);
+	snprintf(p->lost_of, sizeof(p->lost_of), "%s", job);
 	i = rama_agent_post_job(p, job);
 	if (i != SIZE_MAX)
 		p->job[i].lost += at->until - at->from;
@@ -185,9 +189,32 @@ static bool tell_one(struct rama_agent_post *p, uint32_t i)
 	return true;
 }
 
+/* For the agent's own journal, too: how many since it was said last. */
+static void say_losses(struct rama_agent_post *p)
+{
+	uint64_t more;
+	char line[RAMA_WIRE_JOB + 200];
+
+	pthread_mutex_lock(&p->mutex);
+	more = p->lost - p->lost_said;
+	if (more > 0 && (p->said_at == 0 || rama_now_ms() - p->said_at >= SAY_EVERY)) {
+		p->lost_said = p->lost;
+		p->said_at = rama_now_ms();
+	} else {
+		more = 0;
+	}
+	snprintf(line, sizeof(line), "%llu events are lost: %s (the last ones of %s)",
+		 (unsigned long long)more, p->lost_why, p->lost_of);
+	pthread_mutex_unlock(&p->mutex);
+	if (more > 0)
+		p->o.tell(p->o.ctx, line);
+}
+
 void rama_agent_post_tell_losses(struct rama_agent_post *p)
 {
 	bool open = false;
+
+	say_losses(p);
 
 	for (uint32_t i = 0; i < current(p->losses)->n; i++)
 		if (!tell_one(p, i))

@@ -36,9 +36,11 @@ struct rama_agent_post {
 	bool stop, waits, failing;
 	int64_t stop_at; /* ms: no longer than that */
 	struct rama_agent_post_job *job;
-	size_t n_jobs, room_jobs;
+	size_t n_jobs, room_jobs, jobs_most;
 	struct rama_map job_of; /* hash of a key -> place + 1 */
-	uint64_t lost;
+	uint64_t lost, lost_said;
+	int64_t said_at; /* ms; 0: never */
+	char lost_why[64], lost_of[RAMA_WIRE_JOB];
 	struct rama_bus_sink_totals totals;
 	/* the thread's own */
 	const struct rama_bus_sink_ops *ops;

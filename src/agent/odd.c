@@ -14,23 +14,28 @@
 static const size_t most[RAMA_AGENT_SHARES] = {
 	/* a watch of the kernel each, of which there are some 100,000 */
 	[RAMA_AGENT_SHARE_DIRS] = 8192,
-	[RAMA_AGENT_SHARE_FILES] = 16384, /* that are no segments, or not any more */
-	[RAMA_AGENT_SHARE_SEGS] = 4096,	  /* two mappings each, of which the guard knows 32,768 */
-	[RAMA_AGENT_SHARE_LOOKS] = 65536, /* from one reading of all directories to the next */
-	[RAMA_AGENT_SHARE_WORDS] = 100,	  /* lines of the journal, likewise */
+	[RAMA_AGENT_SHARE_FILES] = 16384,  /* that are no segments, or not any more */
+	[RAMA_AGENT_SHARE_SEGS] = 4096,	   /* two mappings each, of which the guard knows 32,768 */
+	[RAMA_AGENT_SHARE_LOOKS] = 65536,  /* from one reading of all directories to the next */
+	[RAMA_AGENT_SHARE_TIME] = 1000000, /* µs for those, likewise */
+	[RAMA_AGENT_SHARE_WORDS] = 100,	   /* lines of the journal, likewise */
 };
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
 static struct rama_agent_share *share_of(struct rama_agent *a, uint32_t uid)
 {
-	for (size_t i = 0; i < a->n_shares; i++)
-		if (a->share[i].uid == uid)
-			return &a->share[i];
+	uint64_t *at = rama_map_put(&a->share_by, uid, NULL);
+
+	if (at == NULL)
+		return NULL;
+	if (*at != 0)
+		return &a->share[*at - 1];
 	if (!RAMA_GROW(a->share, a->room_shares, a->n_shares + 1))
 		return NULL;
 	a->share[a->n_shares] = (struct rama_agent_share){ .uid = uid };
-	return &a->share[a->n_shares++];
+	*at = ++a->n_shares;
+	return &a->share[*at - 1];
 }
 
 bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_agent_share_kind what)
@@ -58,13 +63,37 @@ void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_agent_share_ki
 	struct rama_agent_share *s = a->o.system ? share_of(a, uid) : NULL;
 
 	if (s != NULL && (n > 0 || s->used[what] > 0))
-		s->used[what] += (size_t)n; /* n is 1 or -1 */
+		s->used[what] += (size_t)n;
+}
+
+void rama_agent_turn(struct rama_agent *a, int64_t all)
+{
+	a->turn = a->n_users > 1 ? all / (int64_t)a->n_users : all;
+	for (size_t i = 0; i < a->n_shares; i++)
+		a->share[i].spent = 0;
+}
+
+int64_t rama_agent_turn_left(struct rama_agent *a, uint32_t uid)
+{
+	struct rama_agent_share *s = a->o.system ? share_of(a, uid) : NULL;
+
+	if (s == NULL)
+		return INT64_MAX;
+	return s->spent < a->turn ? a->turn - s->spent : 0;
+}
+
+void rama_agent_turn_spent(struct rama_agent *a, uint32_t uid, int64_t ns)
+{
+	struct rama_agent_share *s = a->o.system ? share_of(a, uid) : NULL;
+
+	if (s != NULL)
+		s->spent += ns;
 }
 
 void rama_agent_shares_renew(struct rama_agent *a)
 {
 	for (size_t i = 0; i < a->n_shares; i++)
-		a->share[i].used[RAMA_AGENT_SHARE_LOOKS] =
+		a->share[i].used[RAMA_AGENT_SHARE_LOOKS] = a->share[i].used[RAMA_AGENT_SHARE_TIME] =
 			a->share[i].used[RAMA_AGENT_SHARE_WORDS] = 0;
 }
 
@@ -96,6 +125,22 @@ static void fill_segs(struct rama_agent *a, struct rama_map *m)
 	}
 }
 
+static void fill_keys(struct rama_agent *a, struct rama_map *m)
+{
+	for (size_t i = 0; i < a->n_segs; i++) {
+		uint64_t *n = rama_map_put(m, rama_agent_key_hash(&a->seg[i]->key), NULL);
+
+		if (n != NULL)
+			++*n;
+	}
+}
+
+static void fill_jobs(struct rama_agent *a, struct rama_map *m)
+{
+	for (size_t i = 0; i < a->n_jobs; i++)
+		put(m, rama_agent_path_hash(a->job[i]->dir), i);
+}
+
 static void fill_odd(struct rama_agent *a, struct rama_map *m)
 {
 	for (size_t i = 0; i < a->n_odd; i++)
@@ -111,8 +156,18 @@ static void fill_dirs(struct rama_agent *a, struct rama_map *m)
 void rama_agent_tidy(struct rama_agent *a)
 {
 	tidy(&a->by_id, a->n_segs, fill_segs, a);
+	tidy(&a->by_key, a->n_segs, fill_keys, a);
+	tidy(&a->job_by, a->n_jobs, fill_jobs, a);
 	tidy(&a->odd_by, a->n_odd, fill_odd, a);
 	tidy(&a->dir_by, a->n_dirs, fill_dirs, a);
+}
+
+uint64_t rama_agent_key_hash(const struct rama_wire_segment_key *key)
+{
+	uint64_t h;
+
+	memcpy(&h, key->b, sizeof(h)); /* it is made of hashes */
+	return h;
 }
 
 uint64_t rama_agent_path_hash(const char *path)
@@ -221,4 +276,5 @@ void rama_agent_odd_fini(struct rama_agent *a)
 	free(a->odd);
 	free(a->share);
 	rama_map_fini(&a->odd_by);
+	rama_map_fini(&a->share_by);
 }

@@ -8,18 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/loss.h"
+#include "agent/writer.h"
 #include "base/grow.h"
 #include "base/now.h"
 #include "base/siphash.h"
 #include "wire/message_head.h"
 
 #define PARCELS 512
+#define JOBS_MOST 16384 /* that are remembered */
 #define GATHER_MS 100	/* a message waits so long for others to come along */
 #define SYNC_MS 200	/* how long a sink may wait for answers while there is nothing else to do */
 #define PAUSE_LEAST 100 /* ms after a failure, doubled up to */
@@ -98,6 +98,42 @@ static int remember(struct rama_agent_post *p, const struct rama_bus_parcel *par
 	return 0;
 }
 
+/* Those of which nothing waits are forgotten when there are too many: a place of theirs is in no
+ * list. How much of them was lost stays in the sum. */
+static void forget_jobs(struct rama_agent_post *p)
+{
+	const struct rama_sipkey k = { 1, 2 };
+	size_t *to = calloc(p->n_jobs, sizeof(*to)), n = 0;
+	struct rama_map anew = { 0 };
+
+	for (size_t i = 0; to != NULL && i < p->n_sent; i++)
+		if (p->sent[i].job != SIZE_MAX)
+			to[p->sent[i].job] = 1;
+	for (size_t i = 0; to != NULL && i < p->n_jobs; i++) {
+		uint64_t *place;
+
+		if (to[i] == 0 && p->job[i].waiting == 0)
+			continue;
+		to[i] = n;
+		p->job[n] = p->job[i];
+		place = rama_map_put(&anew, rama_siphash(&k, p->job[n].key, strlen(p->job[n].key)),
+				     NULL);
+		n++;
+		if (place != NULL)
+			*place = n;
+	}
+	for (size_t i = 0; to != NULL && i < p->n_sent; i++)
+		if (p->sent[i].job != SIZE_MAX)
+			p->sent[i].job = to[p->sent[i].job];
+	if (to != NULL) {
+		rama_map_fini(&p->job_of);
+		p->job_of = anew;
+		p->n_jobs = n;
+	}
+	p->jobs_most = 2 * p->n_jobs > JOBS_MOST ? 2 * p->n_jobs : JOBS_MOST;
+	free(to);
+}
+
 static void settle(struct rama_agent_post *p, uint64_t committed, uint64_t again)
 {
 	size_t done = 0;
@@ -117,34 +153,12 @@ static void settle(struct rama_agent_post *p, uint64_t committed, uint64_t again
 	p->n_sent -= done;
 	while (p->n_sent > 0 && p->sent[p->n_sent - 1].number >= again)
 		p->n_sent--;
+	pthread_mutex_lock(&p->mutex);
+	if (p->n_jobs > p->jobs_most)
+		forget_jobs(p);
+	pthread_mutex_unlock(&p->mutex);
 	if (again < p->next)
 		p->next = again;
-}
-
-/* ---- rights ---------------------------------------------------------------------------------- */
-
-/* Files are made and followed as the user would: what he plants where his store is harms nobody
- * else. Of this thread alone. */
-static void become(const struct rama_agent_post *p)
-{
-	if (p->o.uid == UINT32_MAX)
-		return;
-	syscall(SYS_setgroups, 0, NULL);
-	setfsgid(p->o.gid);
-	setfsuid(p->o.uid);
-}
-
-/* The spool stays ours. */
-static void step_back(const struct rama_agent_post *p)
-{
-	if (p->o.uid != UINT32_MAX)
-		setfsuid(geteuid());
-}
-
-static void step_in(const struct rama_agent_post *p)
-{
-	if (p->o.uid != UINT32_MAX)
-		setfsuid(p->o.uid);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -166,9 +180,9 @@ static int open_sink(struct rama_agent_post *p, struct rama_err *e)
 	int rc;
 
 	rama_bus_sink_find(p->sink_text, &o.where);
-	step_in(p);
-	rc = p->ops->open(&p->sink, &o, e);
-	step_back(p);
+	rc = p->o.writers != NULL
+		     ? rama_agent_writer_open(&p->sink, p->o.writers, p->o.uid, p->o.gid, &o, e)
+		     : p->ops->open(&p->sink, &o, e);
 	if (rc != 0)
 		p->sink = NULL;
 	return rc;
@@ -182,9 +196,7 @@ static int64_t push(struct rama_agent_post *p, struct rama_bus_parcel *parcel, s
 
 	if (n <= 0)
 		return n;
-	step_in(p);
 	taken = p->ops->put(p->sink, parcel, (size_t)n, e);
-	step_back(p);
 	for (int64_t i = 0; i < taken; i++)
 		if (remember(p, &parcel[i]) != 0)
 			return rama_err_no_memory(e);
@@ -198,9 +210,7 @@ static int sync_sink(struct rama_agent_post *p, int wait_ms, struct rama_err *e)
 	uint64_t committed = 0, again = UINT64_MAX;
 	int rc;
 
-	step_in(p);
 	rc = p->ops->sync(p->sink, wait_ms, &committed, &again, e);
-	step_back(p);
 	settle(p, committed, again);
 	if (committed > 0 && rama_agent_spool_commit(p->spool, committed, e) != 0)
 		rc = RAMA_EIO;
@@ -234,8 +244,6 @@ static void *run_thread(void *post)
 	unsigned pause = PAUSE_LEAST;
 	bool said = false, more = true;
 
-	become(p);
-	step_back(p);
 	while (parcel != NULL && more && !is_over(p)) {
 		struct rama_err e = { 0 };
 		int64_t rc = p->sink == NULL ? open_sink(p, &e) : 0;
@@ -256,9 +264,7 @@ static void *run_thread(void *post)
 			more = wait_for_messages(p);
 	}
 	if (p->sink != NULL) {
-		step_in(p);
 		p->ops->close(p->sink);
-		step_back(p);
 	}
 	free(parcel);
 	return NULL;
@@ -434,7 +440,8 @@ static int open_all(struct rama_agent_post *p, struct rama_err *e)
 		read_sink(p);
 	else if (rc == 0)
 		write_sink(p);
-	p->ops = rama_bus_sink_find(p->sink_text, &where);
+	p->ops = p->o.writers != NULL ? &rama_agent_writer_ops
+				      : rama_bus_sink_find(p->sink_text, &where);
 	if (rc == 0)
 		rc = read_name(p, e);
 	if (rc == 0)
@@ -459,6 +466,7 @@ static int open_post(struct rama_agent_post **to, const struct rama_agent_post_o
 		return rama_err_no_memory(e);
 	p->o = *o;
 	p->as_meant = as_meant;
+	p->jobs_most = JOBS_MOST;
 	snprintf(p->dir, sizeof(p->dir), "%s", o->spool);
 	snprintf(p->sink_text, sizeof(p->sink_text), "%s", o->sink);
 	pthread_mutex_init(&p->mutex, NULL);
@@ -556,8 +564,8 @@ int rama_agent_post_send(struct rama_agent_post *p, const struct rama_wire_messa
 	pthread_mutex_unlock(&p->mutex);
 	rc = rama_agent_spool_append(p->spool, p->bytes.b, p->bytes.n, &number, e);
 	pthread_mutex_lock(&p->mutex);
-	if (rc != 0 && i != SIZE_MAX)
-		p->job[i].waiting -= events;
+	if (rc != 0 && i != SIZE_MAX && (i = rama_agent_post_job(p, job)) != SIZE_MAX)
+		p->job[i].waiting -= events; /* its place may be another one now */
 	if (rc == 0 && p->waits)
 		pthread_cond_signal(&p->wake);
 	pthread_mutex_unlock(&p->mutex);

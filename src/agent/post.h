@@ -8,14 +8,15 @@
 #include "agent/spool.h"
 
 struct rama_agent_post;
+struct rama_agent_writers; /* writer.h */
 
 struct rama_agent_post_options {
 	const char *spool; /* directory */
 	uint64_t limit;	   /* bytes of it */
 	const char *sink;  /* as on the command line */
-	/* files of the sink are made with the rights of this user; UINT32_MAX: with our own */
-	uint32_t uid;
-	uint32_t gid;
+	/* the sink is a store, written by a process of this user; NULL: here */
+	struct rama_agent_writers *writers;
+	uint32_t uid, gid;
 	void (*tell)(void *ctx, const char *line); /* from both threads */
 	void *ctx;
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/now.h"
 #include "gather/gather.h"
 #include "agent/loop.h"
 
@@ -23,6 +24,9 @@
 #define LOOKS_RESTING 100   /* and after these ... */
 #define LOOK_RESTING 100    /* ms */
 #define JOBS_MOST 4096	    /* that are remembered after their end */
+/* ns for all users of a system together: of a round, and of what is done once a second */
+#define ROUND_TURN 200000000ll
+#define SECOND_TURN 250000000ll
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
@@ -32,11 +36,16 @@ static struct rama_agent_drain_job *job_in(struct rama_agent *a, const char *dir
 	struct rama_agent_user *u;
 	struct rama_err e = { 0 };
 	char key[RAMA_WIRE_JOB];
+	uint64_t *at = rama_map_put(&a->job_by, rama_agent_path_hash(dir), NULL);
 
+	if (at == NULL)
+		return NULL;
 	rama_agent_drain_job_key(key, uid, dir, a->drain.host);
-	for (size_t i = 0; i < a->n_jobs; i++)
-		if (strcmp(a->job[i]->key, key) == 0 && strcmp(a->job[i]->dir, dir) == 0)
-			return a->job[i];
+	if (*at != 0)
+		return strcmp(a->job[*at - 1]->key, key) == 0 &&
+				       strcmp(a->job[*at - 1]->dir, dir) == 0
+			       ? a->job[*at - 1]
+			       : NULL; /* a directory that changed its owner, while its job is known */
 	u = rama_agent_user(a, uid, &e);
 	if (u == NULL) {
 		rama_agent_say(a, "%s", e.text);
@@ -51,7 +60,10 @@ static struct rama_agent_drain_job *job_in(struct rama_agent *a, const char *dir
 	memcpy(j->user, u->name, sizeof(j->user));
 	j->uid = uid;
 	j->post = u->post;
+	j->known = &u->known;
+	j->quiet_wait = RAMA_AGENT_QUIET;
 	a->job[a->n_jobs++] = j;
+	*at = a->n_jobs;
 	return j;
 }
 
@@ -59,12 +71,20 @@ void rama_agent_drop_job(struct rama_agent *a, size_t i)
 {
 	struct rama_agent_drain_job *j = a->job[i];
 
+	uint64_t *at = rama_map_get(&a->job_by, rama_agent_path_hash(j->dir));
+
+	if (at != NULL)
+		*at = 0;
 	a->made += j->made;
 	a->dropped += j->dropped;
+	*j->known -= j->names.used < *j->known ? j->names.used : *j->known;
 	rama_map_fini(&j->names);
 	free(j->dir);
 	free(j);
 	a->job[i] = a->job[--a->n_jobs];
+	at = i < a->n_jobs ? rama_map_get(&a->job_by, rama_agent_path_hash(a->job[i]->dir)) : NULL;
+	if (at != NULL)
+		*at = i + 1;
 }
 
 /* ---- beginning to follow --------------------------------------------------------------------- */
@@ -162,15 +182,17 @@ static struct rama_agent_drain_seg *seg_of(const struct rama_agent *a,
 
 static bool add_seg(struct rama_agent *a, struct rama_agent_drain_seg *s)
 {
-	uint64_t *place;
+	uint64_t *place, *same;
 
 	if (!RAMA_GROW(a->seg, a->room_segs, a->n_segs + 1))
 		return false;
 	place = rama_map_put(&a->by_id, hash_of(s), NULL);
-	if (place == NULL || *place != 0)
+	same = rama_map_put(&a->by_key, rama_agent_key_hash(&s->key), NULL);
+	if (place == NULL || *place != 0 || same == NULL)
 		return false;
 	a->seg[a->n_segs++] = s;
 	*place = a->n_segs;
+	++*same;
 	return true;
 }
 
@@ -264,6 +286,7 @@ static int check_name(struct rama_agent *a, const struct rama_agent_drain_seg *s
 		      struct rama_err *e)
 {
 	const char *slash = strrchr(s->path, '/');
+	const uint64_t *same;
 	char name[128];
 
 	if (s->map.seg.state.phase == RAMA_SEG_STARTING || s->map.seg.id.pid <= 0)
@@ -273,14 +296,15 @@ static int check_name(struct rama_agent *a, const struct rama_agent_drain_seg *s
 	if (slash == NULL || strncmp(slash + 1, name, strlen(name)) != 0)
 		return rama_err_set(e, RAMA_ECORRUPT,
 				    "%s: does not have the name of its process, %s", s->path, name);
-	for (size_t i = 0; i < a->n_segs; i++)
+	same = rama_map_get(&a->by_key, rama_agent_key_hash(&s->key));
+	for (size_t i = 0; same != NULL && *same > 0 && i < a->n_segs; i++)
 		if (memcmp(&a->seg[i]->key, &s->key, sizeof(s->key)) == 0)
 			return rama_err_set(e, RAMA_ECORRUPT, "%s: is a copy of %s", s->path,
 					    a->seg[i]->path);
 	return 0;
 }
 
-void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
+static void found(struct rama_agent *a, const char *path, uint32_t uid)
 {
 	struct rama_agent_drain_seg *s = NULL;
 	struct rama_agent_drain_job *job;
@@ -290,9 +314,6 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 	char dir[PATH_MAX];
 	int rc;
 
-	if (!rama_agent_may(a, uid, RAMA_AGENT_SHARE_LOOKS))
-		return;
-	rama_agent_use(a, uid, RAMA_AGENT_SHARE_LOOKS, 1);
 	if (!rama_agent_id_of(a, path, uid, &id))
 		return;
 	s = seg_of(a, &id);
@@ -325,6 +346,18 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 	follow(a, s, job);
 }
 
+void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
+{
+	int64_t began = rama_now_ns();
+
+	if (!rama_agent_may(a, uid, RAMA_AGENT_SHARE_LOOKS) ||
+	    !rama_agent_may(a, uid, RAMA_AGENT_SHARE_TIME))
+		return;
+	rama_agent_use(a, uid, RAMA_AGENT_SHARE_LOOKS, 1);
+	found(a, path, uid);
+	rama_agent_use(a, uid, RAMA_AGENT_SHARE_TIME, (int)((rama_now_ns() - began) / 1000));
+}
+
 /* ---- ending ---------------------------------------------------------------------------------- */
 
 void rama_agent_leave(struct rama_agent *a, size_t i)
@@ -335,6 +368,9 @@ void rama_agent_leave(struct rama_agent *a, size_t i)
 	place = rama_map_get(&a->by_id, hash_of(s));
 	if (place != NULL)
 		*place = 0;
+	place = rama_map_get(&a->by_key, rama_agent_key_hash(&s->key));
+	if (place != NULL && *place > 0)
+		--*place;
 	a->seg[i] = a->seg[--a->n_segs];
 	if (i < a->n_segs) {
 		place = rama_map_get(&a->by_id, hash_of(a->seg[i]));
@@ -346,8 +382,10 @@ void rama_agent_leave(struct rama_agent *a, size_t i)
 	s->job->taken += s->taken;
 	rama_agent_use(a, s->job->uid, RAMA_AGENT_SHARE_SEGS, -1);
 	s->job->segments--;
-	if (s->job->segments == 0)
+	if (s->job->segments == 0) {
 		s->job->quiet_since = a->drain.mono;
+		s->job->quiet_wait = RAMA_AGENT_QUIET;
+	}
 	stop_poll(s);
 	rama_agent_focus_leave(a, s);
 	rama_agent_drain_close(s);
@@ -453,20 +491,53 @@ static bool look_at(struct rama_agent *a, size_t i)
 		rama_agent_leave(a, i);
 		return true;
 	}
-	when_next(a, s, moved > 0);
+	moved = moved > 0 || s->cut;
+	when_next(a, s, moved);
 	if (dead && rama_agent_drain_empty(s))
 		finish_seg(a, i);
-	return moved > 0;
+	return moved;
+}
+
+/* One that is due, if there is time left for its user. Segments may change their places, so that
+ * one is looked at twice in a round, or in the next one. */
+static bool look_in_turn(struct rama_agent *a, size_t i, bool *cut)
+{
+	uint32_t uid = a->seg[i]->job->uid;
+	int64_t left, began;
+	bool moved;
+
+	if (a->seg[i]->round > a->round)
+		return false;
+	left = rama_agent_turn_left(a, uid);
+	if (left == INT64_MAX)
+		return look_at(a, i);
+	if (left == 0) {
+		if (!*cut)
+			a->round_at = i + 1;
+		*cut = true;
+		return true; /* there is more to do */
+	}
+	began = rama_now_ns();
+	a->drain.until = began + left;
+	moved = look_at(a, i);
+	a->drain.until = 0;
+	rama_agent_turn_spent(a, uid, rama_now_ns() - began);
+	return moved;
 }
 
 bool rama_agent_round(struct rama_agent *a)
 {
-	bool moved = false;
+	size_t first = a->round_at < a->n_segs ? a->round_at : a->n_segs;
+	bool moved = false, cut = false;
 
 	a->round++;
-	for (size_t i = a->n_segs; i-- > 0;)
-		if (a->seg[i]->round <= a->round)
-			moved = look_at(a, i) || moved;
+	rama_agent_turn(a, ROUND_TURN);
+	for (size_t i = first; i-- > 0;)
+		if (i < a->n_segs)
+			moved = look_in_turn(a, i, &cut) || moved;
+	for (size_t i = a->n_segs; i-- > first;)
+		if (i < a->n_segs)
+			moved = look_in_turn(a, i, &cut) || moved;
 	return moved;
 }
 
@@ -493,21 +564,54 @@ static void see_replaced(struct rama_agent *a, struct rama_agent_drain_seg *s)
 	}
 }
 
+/* Once a second, of a big job less often; the first time at once. */
+static bool is_due(struct rama_agent *a, struct rama_agent_drain_seg *s)
+{
+	int64_t wait = rama_agent_drain_patience(&a->drain, s);
+
+	if (a->o.focus || s->counted.at == 0 ||
+	    a->drain.mono - s->counted.at >= wait - SECOND / 2) {
+		s->counted.at = a->drain.mono;
+		return true;
+	}
+	return false;
+}
+
+/* what a process's counters stand at, if there is time left for its user */
+static bool count_in_turn(struct rama_agent *a, struct rama_agent_drain_seg *s)
+{
+	int64_t began;
+	struct rama_err e = { 0 };
+
+	if (rama_agent_turn_left(a, s->job->uid) == 0)
+		return false;
+	began = rama_now_ns();
+	if (!is_due(a, s) || rama_agent_drain_count(&a->drain, s, &e) == 0)
+		rama_agent_drain_tell(&a->drain, s, false, &e);
+	see_replaced(a, s);
+	if (s->poll == NULL && rama_gather_alive(&s->map.seg) != 1)
+		s->phase = RAMA_AGENT_DRAIN_DEAD;
+	rama_agent_turn_spent(a, s->job->uid, rama_now_ns() - began);
+	return true;
+}
+
 void rama_agent_second(struct rama_agent *a)
 {
-	for (size_t i = 0; i < a->n_segs; i++) {
-		struct rama_agent_drain_seg *s = a->seg[i];
-		struct rama_err e = { 0 };
+	size_t first = a->n_segs > 0 ? a->second_at % a->n_segs : 0;
+	bool cut = false;
+
+	rama_agent_turn(a, SECOND_TURN);
+	for (size_t k = 0; k < a->n_segs; k++) {
+		struct rama_agent_drain_seg *s = a->seg[(first + k) % a->n_segs];
 
 		if (s->phase != RAMA_AGENT_DRAIN_RUNNING)
 			continue;
 		__atomic_fetch_add(&s->map.control->beat, 1, __ATOMIC_RELAXED);
 		rama_agent_focus_end_lent(s->map.control);
-		if (rama_agent_drain_count(&a->drain, s, &e) == 0)
-			rama_agent_drain_tell(&a->drain, s, false, &e);
-		see_replaced(a, s);
-		if (s->poll == NULL && rama_gather_alive(&s->map.seg) != 1)
-			s->phase = RAMA_AGENT_DRAIN_DEAD;
+		if (!count_in_turn(a, s) && !cut) {
+			a->second_at = (first + k) % a->n_segs;
+			cut = true;
+		}
 	}
 	for (size_t i = a->n_jobs; i-- > 0 && a->n_jobs > JOBS_MOST;)
 		if (a->job[i]->segments == 0 && !a->job[i]->finishing)

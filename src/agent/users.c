@@ -72,6 +72,7 @@ static int open_post(struct rama_agent *a, struct rama_agent_user *u, struct ram
 	struct rama_agent_post_options o = { .spool = spool,
 					     .limit = a->o.limit,
 					     .sink = sink,
+					     .writers = a->writers,
 					     .uid = u->uid,
 					     .gid = u->gid,
 					     .tell = a->o.tell,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -262,12 +263,22 @@ static void print_status(const json_t *s, bool runs)
 	json_array_foreach(jobs, i, job) print_job(job);
 }
 
+#define SILENT 15 /* s: an agent says how it stands each second */
+
+/* It is there, and has said so lately. */
+static bool is_well(const json_t *s, bool runs)
+{
+	time_t updated = (time_t)(json_integer_value(json_object_get(s, "updated")) / 1000000000);
+
+	return runs && time(NULL) - updated <= SILENT;
+}
+
 static int show_status(struct command *c)
 {
 	char path[PATH_MAX + 32];
 	json_error_t error;
 	json_t *s;
-	bool runs;
+	bool runs, well;
 
 	snprintf(path, sizeof(path), "%s/" RAMA_AGENT_STATUS_FILE, c->spool);
 	s = json_load_file(path, 0, &error);
@@ -282,15 +293,19 @@ static int show_status(struct command *c)
 	runs = !json_is_true(json_object_get(s, "ended")) &&
 	       (kill((pid_t)json_integer_value(json_object_get(s, "pid")), 0) == 0 ||
 		errno == EPERM);
+	well = is_well(s, runs);
 	json_object_set_new(s, "running", json_boolean(runs));
+	json_object_set_new(s, "silent", json_boolean(runs && !well));
 	if (rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_json)) {
 		json_dumpf(s, stdout, JSON_COMPACT);
 		putchar('\n');
 	} else {
 		print_status(s, runs);
+		if (runs && !well)
+			puts("it has said nothing of itself for some time");
 	}
 	json_decref(s);
-	return 0;
+	return well ? 0 : 3;
 }
 #endif
 

@@ -366,6 +366,49 @@ class Postgres(Server):
         super().close()
 
 
+class Standby(Postgres):
+    """A copy of another one, which does what that does until it is promoted. Once it is there the other one commits nothing without
+    it (after.synchronous())."""
+
+    def __init__(self, primary):
+        super().__init__(primary.durable)
+        self.primary = primary
+
+    def initdb(self):
+        made = subprocess.run(
+            [self.program("pg_basebackup"), "-h", "127.0.0.1", "-p", str(self.primary.port), "-U", "postgres", "-D", self.path("data"), "-R",
+             "-X", "stream", "-c", "fast", "--no-sync"],
+            cwd=self.folder, capture_output=True, text=True, preexec_fn=self.become, timeout=3 * PATIENCE)  # fmt: skip
+        if made.returncode != 0:
+            raise Broken("pg_basebackup: %s" % made.stderr)
+
+    def template(self):
+        return None
+
+    def make(self):
+        self.initdb()
+        with open(self.path("data", "postgresql.conf"), "a") as conf:
+            conf.write("unix_socket_directories = '%s'\n" % self.folder)
+
+    def ready(self):
+        return self.psql("SELECT 1", "postgres", check=False).returncode == 0
+
+    def synchronous(self):
+        """From now on a commit of the other one waits for this one."""
+        self.primary.psql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.primary.psql("SELECT pg_reload_conf()")
+        wait_for("a standby that is waited for",
+                 lambda: self.primary.value("SELECT sync_state FROM pg_stat_replication") == "sync")  # fmt: skip
+
+    def promote(self):
+        self.psql("SELECT pg_promote()", "postgres")
+        wait_for("the standby takes over", lambda: self.value("SELECT pg_is_in_recovery()", database="postgres") == "f")
+
+    def url_with(self, primary):
+        """Both in one URL: whichever of them takes writes."""
+        return "postgresql://postgres@127.0.0.1:%d,127.0.0.1:%d/iorama?target_session_attrs=read-write" % (primary.port, self.port)
+
+
 class Nats(Server):
     """nats-server with JetStream in files. hub: it is a leaf node of that one, with a JetStream domain of its own, `leaf`
     (the hub's is `hub`). tls: certificates made here (.ca, .cert, .key: those of a client, who must show his). password:

@@ -304,6 +304,15 @@ def free_port():
 
 def clock_set_back(case):
     """The real clock of the agent is set back by an hour while it works: a step, not a slope."""
+    clock_set(case, -3600)
+
+
+def clock_set_ahead(case):
+    """The same, ahead."""
+    clock_set(case, 3600)
+
+
+def clock_set(case, by):
     library = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
     if library is None:
         raise Skip("faketime is not installed")
@@ -313,20 +322,25 @@ def clock_set_back(case):
     env = case.environment(LD_PRELOAD=library, FAKETIME_TIMESTAMP_FILE=stamp, FAKETIME_NO_CACHE="1", DONT_FAKE_MONOTONIC="1",
                            FAKETIME_DONT_FAKE_MONOTONIC="1")  # fmt: skip
     agent = case.agent(env=env)
+    begun = time.time()
     load = loads.Load(case, threads=1, calls=4000, extra=["--gate"]).start()
     case.wait(lambda: case.status()["segments"] == 1, "the process")
-    os.rename(write(stamp + ".new", "-3600\n"), stamp)
+    os.rename(write(stamp + ".new", "%+d\n" % by), stamp)
     case.wait(lambda: case.status()["clock"]["steps"] == 1, "the step")
     load.go()
     load.end()
     pid = load.truth["ranks"][0]["pid"]
     case.wait(lambda: case.value("SELECT made = stored AND state = 'ended' FROM processes WHERE pid = %d" % pid), "all events")
+    took = time.time() - begun
     stopped(case, agent)
+    # the job has the time of its beginning: it has run as long as it ran
+    job = case.rows("SELECT start_ns, end_ns, run_time FROM jobs")[0]
+    expect(0 < job["run_time"] <= took + 1 and abs(job["start_ns"] / 1e9 - begun) <= took, "%s, of %.1f s from %.1f", job, took, begun)
     rows = next(iter(load.rows().values()))
     for truth in load.samples():
         row = rows[truth["call"]]
-        early = truth["before"] - 3600 * 10**9 - row["start_ns"]
-        late = row["end_ns"] - (truth["after"] - 3600 * 10**9)
+        early = truth["before"] + by * 10**9 - row["start_ns"]
+        late = row["end_ns"] - (truth["after"] + by * 10**9)
         # the agent's own clock is faked by whole calls: a little more than 10 µs
         expect(early <= 100_000 and late <= 100_000, "call %d: off by %d ns", truth["call"], max(early, late))
     loads.accounts(case)
@@ -580,7 +594,7 @@ def other_users_segments(case):
 
 CASES = {f.__name__.replace("_", "-"): f for f in (
     one_program, attached_idle, names, brief, threads_one_after_the_other, many_events, killed_and_restarted, absent, comes_late, two_agents,
-    stuck_sink, slow_sink, full_disk, clock_set_back, hostile_segments, killed_program, events_off, activity_is_complete, switched_on, samples,
+    stuck_sink, slow_sink, full_disk, clock_set_back, clock_set_ahead, hostile_segments, killed_program, events_off, activity_is_complete, switched_on, samples,
     users_apart, other_users_segments)}  # fmt: skip
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ import shutil
 import signal
 import socket
 import sqlite3
+import time
 
 import harness
 import servers
 import sinks_truth
+import soak_parts
 from harness import expect
 from sinks_truth import Feed
 
@@ -40,6 +42,30 @@ def plain(case):
         check(feed, said, finish(case, one))
         sinks_truth.stored(case, feed)
         case.wait(lambda: nats.stored() == 0, "an empty stream")
+
+
+def clock(case):
+    """The clocks of an agent's machine and of a collector's are set back by an hour while messages come, and while none do: both go on
+    at once."""
+    there = soak_parts.Clock(case.path("clock"))
+    if not there.library:
+        raise harness.Skip("faketime is not installed")
+    env = {**there.environment(), "FAKETIME_NO_CACHE": "1"}
+    with servers.Nats() as nats:
+        one = case.start(case.iorama, "collect", "--store", case.path("store.db"), nats.url, "--json", env=case.environment(**env))
+        feed = Feed(case, nats.url + "?quiet=1000", rounds=40, pace=20000, state=case.path("state"))
+        sender = feed.start(env=case.environment(**env))
+        for number in range(1, 4):
+            case.wait(lambda: int(harness.text_of(case.path("state")) or 0) > feed.messages * number / 5, "part %d" % number)
+            there.set(-3600)
+        said = json.loads(case.end(sender, timeout=100))
+        time.sleep(1.5)  # it waits for more
+        there.set(-3600)
+        other = Feed(case, nats.url + "?quiet=1000", agent="feed-2", job="1000/run-other")
+        check(other, json.loads(case.run(*other.command(), timeout=100).stdout))
+        check(feed, said, None)
+        finish(case, one)
+        sinks_truth.stored(case, feed, other)
 
 
 def leaf(case):
@@ -294,7 +320,7 @@ def locked_store(case):
 CASES = {"plain": plain, "leaf": leaf, "leaf-stream": leaf_stream, "tls": tls, "credentials": credentials,
          "server-killed": server_killed, "collectors-killed": collectors_killed, "no-collector": no_collector,
          "lost-stream": lost_stream, "by-stream": by_stream, "twice": twice, "restarted-agent": restarted_agent,
-         "damaged": damaged, "hostile": hostile, "parts": parts, "stream-full": stream_full,
+         "clock": clock, "damaged": damaged, "hostile": hostile, "parts": parts, "stream-full": stream_full,
          "locked-store": locked_store}  # fmt: skip
 
 if __name__ == "__main__":

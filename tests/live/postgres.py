@@ -439,7 +439,39 @@ def pages(case):
                set(sqlite) ^ set(mine) or [t for t in sqlite if sqlite[t] != mine[t]])
 
 
-CASES = {"unit": unit, "store": store, "query": query, "restart-fast": restart_fast, "restart-immediate": restart_immediate,
+def failover(case):
+    """A primary and its standby in one URL: the primary is killed while events come, the standby takes over; nothing is lost."""
+    with servers.Postgres(durable=True) as one, servers.Standby(one) as two:
+        two.synchronous()
+        feed = Feed(case, two.url_with(one), rounds=120, events=100, pace=20000, state=case.path("state"))
+        process = feed.start()
+        case.wait(lambda: committed(case, feed) > feed.messages / 4, "a quarter")
+        one.kill()
+        two.promote()
+        case.end(process)
+        whole(Database(two.url), feed)
+
+
+def standstill(case):
+    """A primary that neither answers nor refuses: who comes anew gets to the standby that took over."""
+    with servers.Postgres(durable=True) as one, servers.Standby(one) as two:
+        two.synchronous()
+        url = two.url_with(one)
+        feed = Feed(case, url, rounds=5)
+        feed.run()
+        one.pause()
+        try:
+            two.promote()
+            said = case.command("jobs", "--store", url, "--json", timeout=60).stdout
+            expect("run-feed-0" in said, "jobs: %s", said)
+            other = Feed(case, url, agent="feed-2", job="1000/run-other", rounds=5)
+            other.run(timeout=60)
+            whole(Database(two.url), feed, other)
+        finally:
+            one.resume()
+
+
+CASES = {"unit": unit, "failover": failover, "standstill": standstill, "store": store, "query": query, "restart-fast": restart_fast, "restart-immediate": restart_immediate,
          "restart-kill": restart_kill, "absent-at-first": absent_at_first, "answer-lost": answer_lost, "locked": locked, "stopped": stopped,
          "too-many": too_many, "writers": writers, "users": users, "upgrade": upgrade, "keys": keys,
          "pages": pages}  # fmt: skip

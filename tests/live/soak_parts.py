@@ -26,7 +26,7 @@ FAULTS = {
     "kill": (9, (*AGENTS, *COLLECTORS, *SERVERS, "near.serve"), 0.2),
     "stop": (6, (*AGENTS, *COLLECTORS, *SERVERS, "near.serve"), 1.0),
     "full": (3, ("near.store", "near.spool", "far.spool"), 0.6),
-    "clock": (3, ("near.agent",), 0.0),  # an agent on a bus stood still after an hour back: docs/live.md, "Time"
+    "clock": (3, AGENTS, 0.0),
     "upgrade": (4, (*AGENTS, *COLLECTORS), 0.0),
     "schema": (1, ("far.postgres",), 0.0),
 }  # fmt: skip

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An agent of the system, and users who mean ill: two of them, real ones, and whatever the one does the other's events go to his
 own store, all of them, and nowhere else. Runs with a /dev/shm and a /tmp of its own, so that no other test is in the way."""
+import contextlib
 import ctypes
 import json
 import os
+import shutil
 import signal
 import socket
+import subprocess
 import sys
+import time
 import traceback
 
 import harness
@@ -244,8 +248,148 @@ def inotify_of(pid):
             return int(number)
     raise Failed("the agent watches nothing")
 
+PLANT = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=60)
+db.executescript("CREATE TRIGGER t AFTER INSERT ON processes BEGIN SELECT (WITH RECURSIVE c(x) AS"
+                 " (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c); END")
+db.close()
+"""
 
-CASES = {f.__name__.replace("_", "-"): f for f in (inode_taken, inode_shadowed, flood)}
+
+class Slow:
+    """How long it takes from the end of Bob's program to the moment at which his store knows of it."""
+
+    def __init__(self, system, folder):
+        self.system, self.folder = system, folder
+
+    def once(self):
+        load = self.system.load(BOB, self.folder, threads=1, calls=200).run()
+        pid, begun = load.truth["ranks"][0]["pid"], time.monotonic()
+        sql = "SELECT count(*) FROM processes WHERE pid = %d AND state = 'ended' AND made = stored" % pid
+        self.system.case.wait(lambda: self.system.case.value(sql, store=self.system.store(BOB)), "Bob's events", timeout=120)
+        return time.monotonic() - begun
+
+
+def memory_of(pid):
+    """Bytes of its own: what lies in the segments of others is theirs."""
+    with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("RssAnon")) << 10
+
+
+def writers_of(pid):
+    """{process: its user} of all that the agent has begun."""
+    found, todo = {}, [pid]
+    while todo:
+        one = todo.pop()
+        for task in os.listdir("/proc/%d/task" % one):
+            with open("/proc/%d/task/%s/children" % (one, task), encoding="ascii") as file:
+                todo += [int(word) for word in file.read().split()]
+        with open("/proc/%d/status" % one, encoding="ascii", errors="replace") as file:
+            ids = next(line.split()[1:] for line in file if line.startswith("Uid"))
+        found[one] = int(ids[0]) if len(set(ids)) == 1 else -1
+    del found[pid]
+    return found
+
+
+def forge(case, mine, begin, end, what, segment):
+    """Mallory's copies of one of his segments, in as many jobs; the process that they claim to be."""
+    process = case.start(*as_user(MALLORY), case.compile("forge"), segment, mine, begin, end, what, stdin=subprocess.PIPE)
+    case.wait(lambda: "done" in harness.text_of(process.out) or process.poll() is not None, "forged segments", timeout=300)
+    expect(process.poll() is None, "forge: %s", process.said())
+    return process
+
+
+def kept_segment(case, system, mine):
+    """A segment of Mallory's, copied while its process was at work."""
+    load = system.load(MALLORY, mine, threads=2, calls=500, extra=["--gate"]).start()
+    copy = case.path("segment")
+    shutil.copyfile(segment_of(case, mine, load.process.pid), copy)
+    os.chown(copy, MALLORY, MALLORY)
+    os.chmod(case.path(), 0o755)
+    load.go()
+    load.end()
+    return copy
+
+
+@alone
+def forged(case):
+    """9,000 segments of Mallory's that claim to be a process that lives, 40 of them with a thousand lanes full of events, and 10 with a
+    million names: Bob's events come within two seconds as ever, the agent stays small, and ends when it is told to."""
+    bobs, mine = own("/dev/shm/iorama-%d" % BOB, BOB), own("/dev/shm/iorama-%d" % MALLORY, MALLORY)
+    system = System(case)
+    copy = kept_segment(case, system, mine)
+    slow = Slow(system, bobs)
+    slow.once()  # makes his store
+    forge(case, mine, 0, 40, "flood", copy)
+    forge(case, mine, 40, 50, "names", copy)
+    case.wait(lambda: case.status(system.env)["segments"] >= 40, "the agent reads them")
+    took = [slow.once() for _ in range(4)]
+    forge(case, mine, 50, 9000, "plain", copy)
+    took += [slow.once() for _ in range(4)]
+    expect(min(took[:4]) < 2 and min(took[4:]) < 2, "Bob waits for %s s", ", ".join("%.1f" % t for t in took))
+    used = memory_of(system.agent.pid)
+    expect(used < 200 << 20, "the agent has %d MiB", used >> 20)
+    begun = time.monotonic()
+    case.end(system.agent, send=signal.SIGTERM, status=None)
+    expect(time.monotonic() - begun < 15, "it took %.1f s to end", time.monotonic() - begun)
+
+
+@alone
+def trigger(case):
+    """What Mallory puts into his own store runs in a process of his, with none of root's rights; one that never ends keeps nobody else
+    waiting, nor the end of the agent."""
+    bobs, mine = own("/dev/shm/iorama-%d" % BOB, BOB), own("/dev/shm/iorama-%d" % MALLORY, MALLORY)
+    system = System(case)
+    first = system.load(MALLORY, mine, threads=1, calls=100).run()
+    system.stored(MALLORY, first)
+    writers = writers_of(system.agent.pid)
+    expect(sorted(writers.values()) == [0, MALLORY], "processes of the agent: %s", writers)
+    writer = next(pid for pid, uid in writers.items() if uid == MALLORY)
+    with open("/proc/%d/status" % writer, encoding="ascii", errors="replace") as file:
+        status = dict(line.split(":\t") for line in file.read().splitlines() if ":\t" in line)
+    expect(int(status["CapEff"], 16) == 0 and status["NoNewPrivs"] == "1" and not status["Groups"].strip(), "rights: %s", status)
+    case.run(*as_user(MALLORY), sys.executable, "-c", PLANT, system.store(MALLORY))
+    other = system.load(MALLORY, mine, threads=1, calls=100).run()
+    bob = system.load(BOB, bobs, threads=2, calls=3000).run()
+    system.stored(BOB, bob)
+    expect(MALLORY in writers_of(system.agent.pid).values(), "nobody is at work on Mallory's store")
+    expect(case.value("SELECT count(*) FROM processes WHERE pid = %d" % other.truth["ranks"][0]["pid"], store=system.store(MALLORY)) == 0,
+           "the trigger did not work")  # fmt: skip
+    left = writers_of(system.agent.pid)
+    begun = time.monotonic()
+    case.end(system.agent, send=signal.SIGTERM, status=None)
+    expect(time.monotonic() - begun < 15, "it took %.1f s to end", time.monotonic() - begun)
+    case.wait(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in left), "the end of its writers")
+    # without the trigger all of it comes, from the spool
+    case.run(*as_user(MALLORY), sys.executable, "-c", PLANT.replace("CREATE TRIGGER", "DROP TRIGGER t; --"), system.store(MALLORY))
+    system.agent = case.agent("--system", "--home", system.home, "--no-samples", env=system.env)
+    system.stored(MALLORY, other)
+    system.end()
+
+
+@alone
+def writer_killed(case):
+    """A writer that is killed, again and again, loses nothing."""
+    mine = own("/dev/shm/iorama-%d" % MALLORY, MALLORY)
+    system = System(case)
+    system.stored(MALLORY, system.load(MALLORY, mine, threads=1, calls=10).run())
+    load = system.load(MALLORY, mine, threads=2, calls=20000, extra=["--pace", 50]).start()
+    killed = 0
+    while load.process.poll() is None:
+        for pid, uid in writers_of(system.agent.pid).items():
+            if uid == MALLORY:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                killed += 1
+        time.sleep(0.1)
+    load.end()
+    expect(killed > 1, "%d were killed", killed)
+    system.stored(MALLORY, load)
+    system.end()
+
+
+CASES = {f.__name__.replace("_", "-"): f for f in (inode_taken, inode_shadowed, flood, forged, trigger, writer_killed)}
 
 if __name__ == "__main__":
     harness.main(CASES)

@@ -3,9 +3,14 @@
 
 #include "base/now.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define CLOCK_LOOK 200	      /* ms between two looks at the clocks */
+#define CLOCK_SET 150000000ll /* ns by which they part when somebody sets the real one */
 
 #define MOST_SERVERS 16
 #define LONGEST_PAUSE 5000 /* ms between two attempts to connect */
@@ -175,6 +180,72 @@ static int read_limits(struct rama_bus *b, struct rama_err *e)
 	return rc;
 }
 
+/* ---- a clock that is set --------------------------------------------------------------------- */
+
+/* ns by which the real clock is ahead of the one that nobody sets */
+static int64_t apart(void)
+{
+	struct timespec real, mono;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	return (int64_t)(real.tv_sec - mono.tv_sec) * 1000000000 + real.tv_nsec - mono.tv_nsec;
+}
+
+/* The library waits until times of the real clock. When that is set back by an hour, what waits
+ * then (for an answer, for messages, between two writes) waits an hour longer. A connection that is
+ * closed lets all of them go; the next one begins with the new time. */
+static void *watch_clock(void *closure)
+{
+	struct rama_bus *b = closure;
+	int64_t before = apart();
+
+	pthread_mutex_lock(&b->lock);
+	while (!b->ending) {
+		int64_t now, by;
+
+		rama_bus_sink_rest(&b->wake, &b->lock, CLOCK_LOOK);
+		now = apart();
+		by = now - before;
+		before = now;
+		if ((by > CLOCK_SET || by < -CLOCK_SET) && b->nc != NULL && !b->ending)
+			natsConnection_Close(b->nc);
+	}
+	pthread_mutex_unlock(&b->lock);
+	return NULL;
+}
+
+static int begin_watch(struct rama_bus *b, struct rama_err *e)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&b->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	if (pthread_create(&b->watch, NULL, watch_clock, b) != 0)
+		return rama_err_set(e, RAMA_EIO, "no thread to look at the clocks");
+	b->watched = true;
+	return 0;
+}
+
+static void end_watch(struct rama_bus *b)
+{
+	if (!b->watched)
+		return;
+	pthread_mutex_lock(&b->lock);
+	b->ending = true;
+	pthread_cond_signal(&b->wake);
+	pthread_mutex_unlock(&b->lock);
+	pthread_join(b->watch, NULL);
+	pthread_cond_destroy(&b->wake);
+	pthread_mutex_destroy(&b->lock);
+	b->watched = false;
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
 int rama_bus_open(struct rama_bus *b, const struct rama_bus_sink_options *o, const char *known,
 		  struct rama_err *e)
 {
@@ -200,25 +271,39 @@ int rama_bus_open(struct rama_bus *b, const struct rama_bus_sink_options *o, con
 		rama_bus_close(b);
 		return e->code = RAMA_EUSAGE;
 	}
-	return 0;
+	return begin_watch(b, e);
+}
+
+/* who looks at the clocks must not find one that is on its way */
+static void set_connection(struct rama_bus *b, natsConnection *nc)
+{
+	if (b->watched)
+		pthread_mutex_lock(&b->lock);
+	b->nc = nc;
+	if (b->watched)
+		pthread_mutex_unlock(&b->lock);
 }
 
 static void drop_connection(struct rama_bus *b)
 {
+	natsConnection *nc = b->nc;
+
+	set_connection(b, NULL);
 	jsCtx_Destroy(b->js);
-	natsConnection_Destroy(b->nc);
+	natsConnection_Destroy(nc);
 	b->js = NULL;
-	b->nc = NULL;
 	b->ensured = false;
 }
 
 static int connect_now(struct rama_bus *b, struct rama_err *e)
 {
+	natsConnection *nc = NULL;
 	natsStatus st;
 
 	if (rama_now_ms() < b->not_before)
 		return rama_err_set(e, RAMA_EIO, "%s: not connected", b->shown);
-	st = natsConnection_Connect(&b->nc, b->opts);
+	st = natsConnection_Connect(&nc, b->opts);
+	set_connection(b, nc);
 	if (st == NATS_OK || st == NATS_NOT_YET_CONNECTED)
 		st = natsConnection_JetStream(&b->js, b->nc, &b->jsopts);
 	if (st == NATS_OK)
@@ -307,6 +392,7 @@ int rama_bus_stream(struct rama_bus *b, struct rama_err *e)
 
 void rama_bus_close(struct rama_bus *b)
 {
+	end_watch(b);
 	drop_connection(b);
 	natsOptions_Destroy(b->opts);
 	if (b->opts != NULL && __atomic_sub_fetch(&users, 1, __ATOMIC_ACQ_REL) == 0)

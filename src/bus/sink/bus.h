@@ -60,6 +60,10 @@ struct rama_bus {
 	bool denied,
 		/* told that something is not permitted; that samples are not: likewise */
 		no_samples;
+	pthread_t watch;      /* looks at the clocks */
+	pthread_mutex_t lock; /* of nc, where it comes and goes */
+	pthread_cond_t wake;
+	bool watched, ending;
 };
 
 /* Settings are checked, the connection is made in the background and kept for ever. on_link:

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bus/sink/sink.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "store/shown.h"
 
 /* whole: the scheme belongs to the place */
 static const struct {
@@ -168,6 +171,15 @@ const char *rama_bus_sink_shown(const char *urls, char *to, size_t room)
 		at += at[n] == ',' ? n + 1 : n;
 	}
 	return to;
+}
+
+const char *rama_bus_sink_named(const char *sink, char to[PATH_MAX])
+{
+	const char *where;
+
+	if (rama_bus_sink_find(sink, &where) == &rama_bus_sink_store)
+		return rama_store_shown(sink, to);
+	return rama_bus_sink_shown(sink, to, PATH_MAX);
 }
 
 void rama_bus_sink_tell(const struct rama_bus_sink_options *o, const char *fmt, ...)

@@ -379,8 +379,11 @@ static void read_status(const struct rama_launch_live *v, struct status *s)
 
 static bool in_store(const struct rama_launch_live *v, const char *sink)
 {
-	return strcmp(sink, v->store) == 0 ||
-	       (strncmp(sink, "store:", 6) == 0 && strcmp(sink + 6, v->store) == 0);
+	char shown[PATH_MAX]; /* agents say it without its password */
+
+	rama_store_shown(v->store, shown);
+	return strcmp(sink, shown) == 0 ||
+	       (strncmp(sink, "store:", 6) == 0 && strcmp(sink + 6, shown) == 0);
 }
 
 /* What the store itself says it has of the job, whoever brought it there. False: it cannot be

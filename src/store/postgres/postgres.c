@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/now.h"
 
 #define CONNECT_S "10"
 /* "iorama": only one at a time makes or changes the tables of a database */
@@ -149,7 +150,7 @@ static int refused(struct rama_store_pg *db, struct rama_err *e)
 /* Waits for the server's answers; libpq's own PQconnectdb would not tell why the server refused. */
 static bool await_connection(PGconn *conn)
 {
-	time_t end = time(NULL) + (time_t)strtol(CONNECT_S, NULL, 10);
+	int64_t end = rama_now_ms() + 1000 * strtol(CONNECT_S, NULL, 10);
 	PostgresPollingStatusType st = PGRES_POLLING_WRITING;
 
 	while (st == PGRES_POLLING_READING || st == PGRES_POLLING_WRITING) {
@@ -157,7 +158,7 @@ static bool await_connection(PGconn *conn)
 				    .events = st == PGRES_POLLING_READING ? POLLIN : POLLOUT };
 
 		if (poll(&p, 1, 1000) == 0) {
-			if (time(NULL) >= end)
+			if (rama_now_ms() >= end)
 				return false;
 			continue;
 		}
@@ -192,11 +193,47 @@ static int settings(struct rama_store_pg *db, struct rama_err *e)
 	return rc;
 }
 
-static void limit(void *handle, int ms);
-
-static int connect_now(struct rama_store_pg *db, struct rama_err *e)
+/* place of the list's i-th value; a list of one value is for all */
+static const char *nth(const char *list, unsigned i, char to[256])
 {
-	/* the ones before dbname are what it may override */
+	const char *at = list != NULL ? list : "", *comma;
+
+	for (; i > 0 && (comma = strchr(at, ',')) != NULL; i--)
+		at = comma + 1;
+	snprintf(to, 256, "%.*s", (int)strcspn(at, ","), at);
+	return to;
+}
+
+static unsigned count(const char *list)
+{
+	unsigned n = list != NULL && *list != '\0';
+
+	for (; n > 0 && *list != '\0'; list++)
+		n += *list == ',';
+	return n;
+}
+
+/* What the URL says of hosts; *n: how many there are. */
+static void read_hosts(const char *where, char *host[3], unsigned *n)
+{
+	static const char *const names[] = { "host", "hostaddr", "port" };
+	PQconninfoOption *all = PQconninfoParse(where, NULL);
+
+	*n = 0;
+	for (unsigned i = 0; i < 3; i++) {
+		host[i] = NULL;
+		for (const PQconninfoOption *o = all; o != NULL && o->keyword != NULL; o++)
+			if (strcmp(o->keyword, names[i]) == 0 && o->val != NULL)
+				host[i] = strdup(o->val);
+		if (i < 2 && count(host[i]) > *n)
+			*n = count(host[i]);
+	}
+	PQconninfoFree(all);
+}
+
+static int connect_to(struct rama_store_pg *db, const char *const host[3], struct rama_err *e)
+{
+	/* the ones before dbname are what it may override, those behind it override */
 	static const char *const keys[] = { "fallback_application_name",
 					    "connect_timeout",
 					    "keepalives_idle",
@@ -205,10 +242,13 @@ static int connect_now(struct rama_store_pg *db, struct rama_err *e)
 					    "tcp_user_timeout",
 					    "dbname",
 					    "client_encoding",
+					    "host",
+					    "hostaddr",
+					    "port",
 					    NULL };
-	const char *const values[] = { "iorama", CONNECT_S, "30",   "10", "3",
-				       "60000",	 db->where, "UTF8", NULL };
-	int rc;
+	/* an empty value is as if it were not there */
+	const char *const values[] = { "iorama",  CONNECT_S, "30",    "10",    "3",	"60000",
+				       db->where, "UTF8",    host[0], host[1], host[2], NULL };
 
 	PQfinish(db->conn);
 	db->unread = db->syncs = 0;
@@ -222,7 +262,44 @@ static int connect_now(struct rama_store_pg *db, struct rama_err *e)
 	if (PQstatus(db->conn) == CONNECTION_BAD || !await_connection(db->conn))
 		return refused(db, e);
 	PQsetErrorVerbosity(db->conn, PQERRORS_DEFAULT);
-	rc = settings(db, e);
+	return 0;
+}
+
+/* Several servers: one after the other, beginning with that which was good last. libpq would wait
+ * for ever for the first one if that does not even refuse. */
+static int connect_any(struct rama_store_pg *db, struct rama_err *e)
+{
+	static const char *const as_it_stands[3] = { "", "", "" };
+	char *list[3], one[3][256];
+	unsigned n, at = 0;
+	int rc = RAMA_EIO;
+
+	read_hosts(db->where, list, &n);
+	if (n < 2)
+		rc = connect_to(db, as_it_stands, e);
+	for (unsigned i = 0; n > 1 && i < n && rc != 0; i++) {
+		const char *host[3];
+
+		at = (db->host + i) % n;
+		for (unsigned k = 0; k < 3; k++)
+			host[k] = nth(list[k], at, one[k]);
+		rc = connect_to(db, host, e);
+	}
+	if (rc == 0)
+		db->host = at;
+	for (unsigned k = 0; k < 3; k++)
+		free(list[k]);
+	return rc;
+}
+
+static void limit(void *handle, int ms);
+
+static int connect_now(struct rama_store_pg *db, struct rama_err *e)
+{
+	int rc = connect_any(db, e);
+
+	if (rc == 0)
+		rc = settings(db, e);
 	if (rc == 0 && PQenterPipelineMode(db->conn) != 1)
 		rc = rama_err_set(e, RAMA_EIO, "no pipeline: %s", PQerrorMessage(db->conn));
 	if (rc == 0)

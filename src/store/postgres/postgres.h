@@ -71,6 +71,7 @@ struct rama_store_pg {
 	unsigned unread;
 	unsigned syncs;	      /* ends of pipelines that were asked for and did not come yet */
 	unsigned connections; /* made so far */
+	unsigned host;	      /* of several: the one that was good last */
 	int limit_ms;	      /* of a statement; 0: none */
 	struct rama_store_pg_rows *open; /* rows being read, or NULL */
 	struct rama_map by_key;		 /* address of a text -> statement[] */
