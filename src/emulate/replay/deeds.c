@@ -103,7 +103,7 @@ int rama_emu_replay_deed_do(void *ctx, struct rama_emu_step *s, struct rama_err 
 		if (s->strict)
 			rama_emu_own_folder_remove(own, u->path);
 		else
-			rc = rama_emu_own_remove(own, u->path);
+			rc = rama_emu_own_unlink(own, u->path);
 		break;
 	default:
 		rc = with_descriptor(u, deed);
