@@ -265,12 +265,17 @@ static int make_units(struct rama_emu_replay *r, const char *scratch, struct ram
 	}
 	for (uint32_t i = 0; i < r->n_files; i++) {
 		struct rama_emu_replay_file *f = &r->files[i];
-		const char *base = strrchr(f->name, '/');
+		const char *base = f->name;
 		char name[320];
 		const char *path, *kept;
+		int n;
 
-		base = base != NULL && base[1] != '\0' ? base + 1 : f->name;
-		snprintf(name, sizeof(name), "%016" PRIx64 "-%.200s", f->id, base);
+		/* the last part of its name, which may end with slashes: mkdir("objects/") */
+		for (const char *at = f->name; *at != '\0'; at++)
+			if (at[0] == '/' && at[1] != '/' && at[1] != '\0')
+				base = at + 1;
+		n = (int)strcspn(base, "/");
+		snprintf(name, sizeof(name), "%016" PRIx64 "-%.*s", f->id, n < 200 ? n : 200, base);
 		kept = rama_arena_text(&r->m->arena, name, strlen(name));
 		path = rama_emu_emulation_path(r->m, scratch, name, e);
 		f->unit = path != NULL && kept != NULL

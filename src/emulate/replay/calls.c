@@ -58,9 +58,12 @@ static const struct row rows[] = {
 	EXTRA(UTIMES, NONE, "changes of times"),
 	EXTRA(XATTRS, NONE, "extended attributes"),
 	EXTRA(READDIRS, NONE, "readdirs"),
+	EXTRA(READS_FAILED, NONE, "reads that failed"),
+	EXTRA(WRITES_FAILED, NONE, "writes that failed"),
 	EXTRA(OPENS_FAILED, NONE, "opens that failed"),
 	EXTRA(CALLS_FAILED, NONE, "other calls that failed"),
 	{ RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_OPENS, RAMA_EMU_DEED_OPEN, "opens" },
+	{ RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_SEEKS, RAMA_EMU_DEED_NONE, "seeks" },
 	{ RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_FLUSHES, RAMA_EMU_DEED_NONE, "flushes" },
 	MPIIO(COLL_READS, NONE, "collective calls"),
 	MPIIO(COLL_WRITES, NONE, "collective calls"),
@@ -164,6 +167,8 @@ static int64_t count_of(const struct row *row, const union rama_core_word *w,
 		n -= w[RAMA_TAB_POSIX_FILENOS].i > 0 ? w[RAMA_TAB_POSIX_FILENOS].i : 0;
 		n -= w[RAMA_TAB_POSIX_DUPS].i > 0 ? w[RAMA_TAB_POSIX_DUPS].i : 0;
 	}
+	if (row->deed == RAMA_EMU_DEED_OPEN && row->module == RAMA_TAB_MOD_STDIO)
+		n -= w[RAMA_TAB_STDIO_FDOPENS].i > 0 ? w[RAMA_TAB_STDIO_FDOPENS].i : 0;
 	return n > 0 ? n : 0;
 }
 
