@@ -322,36 +322,6 @@ int rama_emu_own_adopt(struct rama_emu_own *own, const char *path)
 	return rc;
 }
 
-/* Like statx in own.c: it is no open of the job, so nobody who observes shall see one. What was
- * made is known by its descriptor: under its name there may be another file a moment later. */
-static int make_empty(const struct rama_emu_own_way *w, struct rama_emu_own_id *id)
-{
-	int fd = (int)syscall(SYS_openat, w->fd, w->last,
-			      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	int rc = fd >= 0 ? rama_emu_own_identify(fd, "", id) : -1, number = errno;
-
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	errno = number;
-	return rc;
-}
-
-int rama_emu_own_create(struct rama_emu_own *own, const char *path, struct rama_err *e)
-{
-	struct rama_emu_own_way w;
-	struct rama_emu_own_id id;
-	int rc = 0;
-
-	if (rama_emu_own_clear(own, path) != 0 && errno == EPERM)
-		return rama_emu_own_check(own, path, e);
-	if (rama_emu_own_go(own, path, &w) != 0)
-		return no_way(path, e);
-	if (make_empty(&w, &id) != 0 || add_file(own, &w, &id, false) != 0)
-		rc = rama_err_set(e, RAMA_EIO, "%.300s: cannot be made: %s", path, strerror(errno));
-	rama_emu_own_back(&w);
-	return rc;
-}
-
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* Between the look at a name and what is done with it somebody else may put another file there. So
@@ -467,6 +437,53 @@ static int take_name(struct rama_emu_own *own, const char *part, struct rama_emu
 	if (!is_unknown(number))
 		return -1;
 	return take_away(own, w, there) == 0 ? rama_emu_own_move(w->fd, part, w->last) : -1;
+}
+
+/* Like statx in own.c: it is no open of the job, so nobody who observes shall see one. It is made
+ * under a name that nobody else has: else there might be another file under it when it is looked
+ * at. Where files are made by opening them alone, one open is seen. */
+static int make_empty(struct rama_emu_own *own, const struct rama_emu_own_way *w)
+{
+	struct rama_emu_own_id id;
+	char part[KEPT_ROOM];
+	int fd = -1, number;
+
+	snprintf(part, sizeof(part), "%.*s.%s.part", RAMA_EMU_OWN_KEPT, w->last, own->run);
+	if (note_folder(own, w) != 0) {
+		errno = EIO;
+		return -1;
+	}
+	if (syscall(SYS_mknodat, w->fd, part, S_IFREG | 0666, 0) != 0) {
+		if (errno == EEXIST)
+			return -1;
+		fd = openat(w->fd, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0666);
+		if (fd < 0)
+			return -1;
+		close(fd);
+	}
+	if (rama_emu_own_identify(w->fd, part, &id) == 0 && add_file(own, w, &id, false) == 0 &&
+	    rama_emu_own_move(w->fd, part, w->last) == 0)
+		return 0;
+	number = errno;
+	unlinkat(w->fd, part, 0);
+	errno = number;
+	return -1;
+}
+
+int rama_emu_own_create(struct rama_emu_own *own, const char *path, struct rama_err *e)
+{
+	struct rama_emu_own_way w;
+	int rc = 0;
+
+	if (rama_emu_own_clear(own, path) != 0 && errno == EPERM)
+		return rama_emu_own_check(own, path, e);
+	if (rama_emu_own_go(own, path, &w) != 0)
+		return no_way(path, e);
+	if (make_empty(own, &w) != 0)
+		rc = rama_err_set(e, RAMA_EIO, "%.300s: cannot be made: %s", path, strerror(errno));
+	rama_emu_own_back(&w);
+	return rc;
 }
 
 int rama_emu_own_publish(struct rama_emu_own *own, const char *part, const char *path,
