@@ -36,16 +36,15 @@ void rama_worker_no_info(MPI_Info *info)
 		MPI_Info_free(info);
 }
 
-int rama_worker_exists(const struct rama_emu_handle *h)
+enum rama_worker_there rama_worker_look(const struct rama_emu_handle *h)
 {
 	MPI_Comm comm = rama_worker_comm(h);
+	int rank, there = RAMA_WORKER_NOTHING;
 	struct stat st;
-	int rank, there = 0;
 
 	MPI_Comm_rank(comm, &rank);
-	if (rank == 0)
-		/* an empty one has no format yet */
-		there = stat(h->path, &st) == 0 && st.st_size > 0;
+	if (rank == 0 && stat(h->path, &st) == 0)
+		there = st.st_size > 0 ? RAMA_WORKER_FILE : RAMA_WORKER_EMPTY;
 	MPI_Bcast(&there, 1, MPI_INT, 0, comm);
-	return there;
+	return (enum rama_worker_there)there;
 }

@@ -98,7 +98,9 @@ static int hdf5_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	struct file *f = calloc(1, sizeof(*f));
 	bool write = flags & RAMA_EMU_OPEN_WRITE;
-	bool create = write && (flags & RAMA_EMU_OPEN_TRUNCATE || !rama_worker_exists(h));
+	enum rama_worker_there there = write ? rama_worker_look(h) : RAMA_WORKER_FILE;
+	bool create = write && (flags & RAMA_EMU_OPEN_TRUNCATE || there != RAMA_WORKER_FILE);
+	unsigned how = there == RAMA_WORKER_NOTHING ? H5F_ACC_EXCL : H5F_ACC_TRUNC;
 	hid_t list;
 	int rc;
 
@@ -117,7 +119,7 @@ static int hdf5_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 		let_go(f);
 		return e->code != 0 ? e->code : failed(h, "open", -1, e);
 	}
-	f->file = create ? H5Fcreate(h->path, H5F_ACC_TRUNC, H5P_DEFAULT, list)
+	f->file = create ? H5Fcreate(h->path, how, H5P_DEFAULT, list)
 			 : H5Fopen(h->path, write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, list);
 	H5Pclose(list);
 	rc = f->file < 0 ? -1 : create ? create_data(f, f->size, &h->opt) : open_data(f);

@@ -54,7 +54,9 @@ static int netcdf_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	struct file *f = calloc(1, sizeof(*f));
 	bool write = flags & RAMA_EMU_OPEN_WRITE;
-	bool create = write && (flags & RAMA_EMU_OPEN_TRUNCATE || !rama_worker_exists(h));
+	enum rama_worker_there there = write ? rama_worker_look(h) : RAMA_WORKER_FILE;
+	bool create = write && (flags & RAMA_EMU_OPEN_TRUNCATE || there != RAMA_WORKER_FILE);
+	int how = there == RAMA_WORKER_NOTHING ? NC_NOCLOBBER : NC_CLOBBER;
 	MPI_Comm comm = rama_worker_comm(h);
 	MPI_Info info;
 	int rc;
@@ -69,7 +71,7 @@ static int netcdf_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 		free(f);
 		return rc;
 	}
-	rc = create ? ncmpi_create(comm, h->path, NC_CLOBBER | NC_64BIT_DATA, info, &f->file)
+	rc = create ? ncmpi_create(comm, h->path, how | NC_64BIT_DATA, info, &f->file)
 		    : ncmpi_open(comm, h->path, write ? NC_WRITE : NC_NOWRITE, info, &f->file);
 	rama_worker_no_info(&info);
 	if (rc != NC_NOERR) {

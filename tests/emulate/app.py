@@ -15,7 +15,7 @@ import time
 import check
 from harness import FAMILIES, LAUNCHERS, LIST, LOCAL, OPENMPI, PART, Failed, Skip, cases, environment, expect, main
 
-ENGINES = ("posix", "vector", "direct", "mmap", "uring")
+ENGINES = ("posix", "vector", "stdio", "direct", "mmap", "uring")
 ORDERS = ("sequential", "strided", "random")
 RANKS = (1, 2, 4, 7)
 FORMS = {"hdf5": check.HDF5, "pnetcdf": check.NETCDF}

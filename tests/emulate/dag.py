@@ -139,7 +139,7 @@ def shapes(launcher, ranks):
 
 
 def engines(case):
-    for engine in ("posix", "vector", "direct", "mmap", "uring"):
+    for engine in ("posix", "vector", "stdio", "direct", "mmap", "uring"):
         w = random_workflow(7)
         try:
             run(case, w, "--engine", engine, ranks=3)

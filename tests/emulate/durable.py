@@ -9,7 +9,7 @@ from harness import expect
 
 FAIL = ("-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO")
 WATCH = ("-y", "-e", "trace=fsync,fdatasync,msync")
-ENGINES = ("posix", "vector", "direct", "mmap", "uring", "uring-direct")
+ENGINES = ("posix", "vector", "stdio", "direct", "mmap", "uring", "uring-direct")
 CHECKPOINTS = ("cr", "--checkpoints", "2", "--checkpointing_interval", "0", "--ck_error_rate", "0", "--block_size", "4096", "--segment_count", "1",
                "--fsync", "never", "--keep_sets", "0")  # fmt: skip
 

@@ -83,7 +83,7 @@ def words(case, mode, lot, large):
         "try": lambda: ["try", case.path("job.darshan"), "--no_think", "--set", "transfer_size=1000", "--rounds", 5],
     }[mode]()  # fmt: skip
     if mode not in ("dl", "md", "try"):
-        own += ["--engine", lot.choice(("posix", "posix", "vector", "mmap", "uring", "direct"))]
+        own += ["--engine", lot.choice(("posix", "posix", "vector", "stdio", "mmap", "uring", "direct"))]
     return own + (["--keep"] if lot.random() < 0.3 and "--keep" not in own else [])
 
 

@@ -309,7 +309,7 @@ def where(case):
 
 
 def engines(case):
-    for engine in ("posix", "vector", "direct", "mmap", "uring"):
+    for engine in ("posix", "vector", "stdio", "direct", "mmap", "uring"):
         for more in ([], ["--in_place"]):
             refuses(case, "x", "app", "--write_filenames", "x", "--block_size", 8192, "--engine", engine, *more,
                     kinds=("file", "link", "hard"))  # fmt: skip

@@ -25,18 +25,24 @@ def kept(path):
         expect(file.read() == PRECIOUS, "%s was written to", path)
 
 
-def raced(case, how, *words):
-    """A run into which somebody else comes; it fails, and what he brought stays."""
+def beside(case, *words, **race):
+    """A run beside which somebody else is at work, as race.c says."""
     here = os.path.dirname(os.path.abspath(__file__))
     library = os.path.join(case.build, "tests", "race-%d.so" % os.getpid())
     source = os.path.join(here, "race.c")
     subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    path = precious(case)
+    race = {"RACE_" + key.upper(): str(value) for key, value in race.items()}
     try:
-        done = subprocess.run([case.iorama, "emulate", *words], cwd=case.folder, capture_output=True, text=True, timeout=harness.TIMEOUT,
-                              env=harness.environment(LD_PRELOAD=library, RACE_HOW=how, RACE_NAME="x", RACE_FILE=path))  # fmt: skip
+        return subprocess.run([case.iorama, "emulate", *words], cwd=case.folder, capture_output=True, text=True, timeout=harness.TIMEOUT,
+                              env=harness.environment(LD_PRELOAD=library, RACE_NAME="x", **race))  # fmt: skip
     finally:
         os.unlink(library)
+
+
+def raced(case, how, *words, **race):
+    """A run into which somebody else comes; it fails, and what he brought stays."""
+    path = precious(case)
+    done = beside(case, *words, how=how, file=path, **race)
     expect(done.returncode == 4 and done.stderr.startswith("iorama emulate: "), "status %d: %s", done.returncode, done.stderr)
     kept(path if how == "link" else case.path("d", "x"))
     return done
@@ -54,6 +60,110 @@ def opened(case):
         os.makedirs(case.path("d"), exist_ok=True)
         raced(case, how, *WORDS, "--in_place")
         os.unlink(case.path("d", "x"))
+
+
+def replaced(case):
+    """What an earlier run left is replaced; what somebody else puts there between the look and the deed is not."""
+    for old in (0, 1):
+        case.emulate(*WORDS)
+        raced(case, "exchange" if old == 0 else "take", *WORDS, old=old)
+        case.only("x", folder="d")
+        os.unlink(case.path("d", "x"))
+        raced(case, "rename", *WORDS, old=old)
+        case.only("x", folder="d")
+        os.unlink(case.path("d", "x"))
+    # where nothing is in the way such systems do all that others do
+    for old in (0, 1, 2):
+        for _ in range(2):
+            done = beside(case, *WORDS, old=old)
+            expect(done.returncode == 0, "old system %d: %s", old, done.stderr)
+            case.only("x", folder="d")
+            case.holds("d/x", size=4096)
+        case.emulate(*WORDS)
+
+
+def flow(case, iterations=1):
+    with open(case.path("f.wf"), "w", encoding="ascii") as file:
+        file.write("[workflow]\nname = w\niterations = %d\n[data x]\nsize = 4KiB\n[task a]\nwrites = x\n[task b]\nreads = x\n" % iterations)
+    return ("dag", case.path("f.wf"), "--input_dir", "d")
+
+
+def removed(case):
+    """What is removed in the end is what was looked at; of two systems, one without renameat2."""
+    words = flow(case)
+    os.makedirs(case.path("d"))
+    for old in (0, 1):
+        done = beside(case, *words, how="take", file=precious(case), old=old)
+        expect(done.returncode == 0, "status %d: %s", done.returncode, done.stderr)
+        kept(case.path("d", "x"))
+        case.only("x", folder="d")
+        os.unlink(case.path("d", "x"))
+    words = flow(case, 2)
+    for old in (0, 1, 2):
+        done = beside(case, *words, old=old)
+        expect(done.returncode == 0, "status %d: %s", done.returncode, done.stderr)
+        case.only(folder="d")
+
+
+def killed(case):
+    """... and the run is killed before it could give back what was not its own: the next one does, or leaves it alone."""
+    words, other = flow(case), ("app", "--write_filenames", "y", "--block_size", "1", "--input_dir", "d")
+    os.makedirs(case.path("d"))
+    for how in ("take", "exchange"):
+        for path in (precious(case), None):
+            case.emulate(*WORDS)
+            done = beside(case, *(words if how == "take" else WORDS), how=how, dies=1, **({"file": path} if path else {}))
+            expect(done.returncode < 0, "%s: status %d: %s", how, done.returncode, done.stderr)
+            left = [n for n in case.files("d") if n.endswith(".kept")]
+            expect(len(left) == 1, "%s: left %s", how, case.files("d"))
+            for _ in range(2):
+                case.emulate(*other)
+            if path is None:  # its own
+                case.only(*(["y"] if how == "take" else ["x", "y"]), folder="d")
+            elif how == "take":
+                case.only("x", "y", folder="d")
+                kept(case.path("d", "x"))
+            else:  # the name is taken
+                case.only("x", "y", left[0], folder="d")
+                kept(case.path("d", left[0]))
+            for name in os.listdir(case.path("d")):
+                os.unlink(case.path("d", name))
+
+
+def elsewhere(case):
+    """The directory of the run, or one below it, goes elsewhere at any moment, and a link to one of others comes under its name."""
+    with open(case.path("deep.wf"), "w", encoding="ascii") as file:
+        file.write("[workflow]\nname = w\niterations = 2\n[data deep/x]\nsize = 4KiB\n[task a]\nwrites = deep/x\n[task b]\nreads = deep/x\n")
+    dag = ("dag", "deep.wf", "--input_dir", "d")
+    for words, folder in ((WORDS, "d"), ((*WORDS, "--in_place"), "d"), (dag, "d"), (dag, "d/deep")):
+        for how in ("open", "rename", "exchange", "take"):
+            os.makedirs(case.path("else", "deep"))
+            names = [precious(case, "else/x"), precious(case, "else/deep/x")]
+            done = beside(case, *words, how=how, folder=case.path(folder), **{"else": case.path("else")})
+            expect(done.returncode in (0, 3, 4), "%s, %s: status %d: %s", words, how, done.returncode, done.stderr)
+            for name in names:
+                kept(name)
+            expect(case.files("else") == ["deep/x", "x"], "%s, %s: %s", words, how, case.files("else"))
+            subprocess.run("rm -rf d d.gone else", shell=True, cwd=case.folder, check=True)
+
+
+def mounted(case):
+    """A file of others that is bound over a name, or a folder over another, is what is found there, whatever the list says."""
+    case.emulate(*WORDS)
+    os.makedirs(case.path("else"))
+    names = precious(case), precious(case, "else/x")
+    for what, over in ((names[0], case.path("d", "x")), (case.path("else"), case.path("d"))):
+        if subprocess.run(["mount", "--bind", what, over], capture_output=True, check=False).returncode != 0:
+            raise harness.Skip("nothing may be mounted here")
+        try:
+            for more in ([], ["--in_place"], ["--overwrite"]):
+                done = case.emulate(*WORDS, *more, status=None)
+                if "--overwrite" not in more or over.endswith("x"):
+                    expect(done.returncode == 4, "%s over %s: status %d", what, over, done.returncode)
+                    for name in names:
+                        kept(name)
+        finally:
+            subprocess.run(["umount", "-l", over], check=True)
 
 
 def inode(case):
@@ -123,7 +233,8 @@ def small(case):
         subprocess.run(["umount", "-l", mount], check=False)
 
 
-CASES = {"rename": rename, "opened": opened, "inode": inode, "old-kernel": old_kernel, "shared-list": shared_list, "small": small}
+CASES = {"rename": rename, "replaced": replaced, "removed": removed, "killed": killed, "opened": opened, "elsewhere": elsewhere, "mounted": mounted,
+         "inode": inode, "old-kernel": old_kernel, "shared-list": shared_list, "small": small}  # fmt: skip
 
 if __name__ == "__main__":
     sys.dont_write_bytecode = True

@@ -359,7 +359,86 @@ def left_out(case):
     expect(numbers(case, log, "--no_think")["figures"]["left_out"] == {"seeks": 30}, "the same in JSON")
 
 
-CASES = {"calls": calls, "left_out": left_out, "exact": exact, "span": span, "order": order, "threads": threads, "folded": folded, "inputs": inputs, "counters": counters,
+STREAMS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char name[4096], line[16], byte = 0;
+	int pipes[2];
+	snprintf(name, sizeof(name), "%s/log", argv[argc - 1]);
+	if (pipe(pipes) != 0)
+		return 1;
+	if (fork() == 0) { /* reads what the other one has written, and flushed */
+		if (read(pipes[0], &byte, 1) != 1)
+			_exit(1);
+		FILE *f = fopen(name, "r");
+		for (int i = 0; i < 300; i++)
+			if (fread(line, 10, 1, f) != 1)
+				_exit(2);
+		fclose(f);
+		_exit(0);
+	}
+	FILE *f = fopen(name, "w");
+	for (int i = 0; i < 3000; i++) {
+		fprintf(f, "%09d\\n", i);
+		if (i % 1000 == 299)
+			fflush(f);
+		if (i == 299) {
+			byte = write(pipes[1], &byte, 1) != 1;
+			usleep(300000); /* much less is read than a buffer holds */
+		}
+	}
+	fclose(f);
+	int status = 0;
+	wait(&status);
+	return byte || status != 0;
+}
+"""
+
+
+def streams(case):
+    """What went through streams does so again: as many requests and flushes, and few calls of the system; who reads finds what was written."""
+    program = case.path("streams")
+    with open(program + ".c", "w", encoding="ascii") as file:
+        file.write(STREAMS)
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", program, program + ".c"], check=True)
+    for trace in (True, False):
+        for folder in ("data", "scratch"):
+            shutil.rmtree(case.path(folder), ignore_errors=True)
+            os.mkdir(case.path(folder))
+        log = captured.observe(case, "job.darshan", [program, case.path("data")], "data", trace)
+        for ranks in (1, 2):
+            result = numbers(case, log, "--verify", ranks=ranks)
+            expect(result["figures"]["streams"] == 3300 and result["figures"]["left_out"] == {}, "%s", result["figures"])
+            expect(not any(result["wrong_bytes"].values()), "wrong: %s", result["wrong_bytes"])
+        wrap = case.strace("-y", "-e", "trace=write,pwrite64")
+        said = case.emulate("replay", log, "--no_think", "--scratch", case.path("scratch"), "--keep", wrap=wrap).stdout
+        expect("3300 of them are those of streams" in said and "left out" not in said, "%s", said)
+        calls = 0
+        for name in os.listdir(case.folder):
+            if name.startswith("trace."):
+                with open(case.path(name), encoding="utf-8") as file:
+                    calls += sum("-log>" in line for line in file)
+        expect(0 < calls < 40 or not trace, "%d calls of the system for 3000 requests", calls)  # counters mix both processes
+        command = case.command("replay", log, "--no_think", "--scratch", case.path("scratch"), "--keep")
+        text = subprocess.run([case.iorama, "show", captured.observe(case, "again.darshan", command, "scratch", False)], check=True,
+                              capture_output=True, text=True).stdout  # fmt: skip
+        sums = {}
+        for words in map(str.split, text.splitlines()):
+            if len(words) > 5 and words[0] == "STDIO" and words[5].endswith("-log"):
+                sums[words[3]] = sums.get(words[3], 0) + float(words[4])
+        want = {"STDIO_WRITES": 3000, "STDIO_READS": 300, "STDIO_BYTES_WRITTEN": 30000, "STDIO_BYTES_READ": 3000}
+        expect({k: sums.get(k) for k in want} == want and sums["STDIO_FLUSHES"] >= 3, "again: %s", sums)
+    # asked for another way, it is done that way
+    result = numbers(case, log, "--no_think", "--engine", "posix")
+    expect(result["figures"]["streams"] == 0 and result["figures"]["left_out"] == {"flushes": 3}, "%s", result["figures"])
+
+
+CASES = {"calls": calls, "streams": streams, "left_out": left_out, "exact": exact, "span": span, "order": order, "threads": threads, "folded": folded, "inputs": inputs, "counters": counters,
          "several": several, "changed": changed, "many": many, "engines": engines, "bad": bad,
          "openmpi": under(OPENMPI), "mpich": under(MPICH), "openmpi-mpiio": under(OPENMPI, "--engine", "mpiio"),
          "local": under(LOCAL)}  # fmt: skip

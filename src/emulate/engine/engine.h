@@ -92,8 +92,8 @@ void rama_emu_engine_add(const struct rama_emu_engine *engine);
 
 /* ---- for engines ----------------------------------------------------------------------------- */
 
-extern const struct rama_emu_engine rama_emu_engine_mmap, rama_emu_engine_uring,
-	rama_emu_engine_uring_direct;
+extern const struct rama_emu_engine rama_emu_engine_mmap, rama_emu_engine_stdio,
+	rama_emu_engine_uring, rama_emu_engine_uring_direct;
 
 /* Opens the file of a handle: to write through what the run owns. -1: errno says why. */
 int rama_emu_engine_fd(const struct rama_emu_handle *h, int flags, int more);

@@ -319,6 +319,7 @@ static const struct rama_emu_engine engine_null = {
 static const struct rama_emu_engine *engines[ENGINES_MOST] = {
 	&engine_posix,		&engine_vector,
 	&engine_direct,		&rama_emu_engine_mmap,
+	&rama_emu_engine_stdio,
 #ifndef RAMA_WITHOUT_LIBURING
 	&rama_emu_engine_uring, &rama_emu_engine_uring_direct,
 #endif

@@ -176,6 +176,8 @@ static int choose_engine(struct rama_emu_replay *r, struct rama_err *e)
 		     rama_emu_config_given(c, RAMA_EMU_P_io_api);
 
 	r->upper = given && r->m->opt.engine != mpiio ? NULL : mpiio;
+	/* so are streams */
+	r->streams = given ? NULL : rama_emu_engine_find("stdio");
 	if (!rama_emu_config_given(c, RAMA_EMU_P_mpiio_type))
 		return 0;
 	if (r->upper == NULL)
@@ -265,12 +267,17 @@ static int make_units(struct rama_emu_replay *r, const char *scratch, struct ram
 	}
 	for (uint32_t i = 0; i < r->n_files; i++) {
 		struct rama_emu_replay_file *f = &r->files[i];
-		const char *base = strrchr(f->name, '/');
+		const char *base = f->name;
 		char name[320];
 		const char *path, *kept;
+		int n;
 
-		base = base != NULL && base[1] != '\0' ? base + 1 : f->name;
-		snprintf(name, sizeof(name), "%016" PRIx64 "-%.200s", f->id, base);
+		/* the last part of its name, which may end with slashes: mkdir("objects/") */
+		for (const char *at = f->name; *at != '\0'; at++)
+			if (at[0] == '/' && at[1] != '/' && at[1] != '\0')
+				base = at + 1;
+		n = (int)strcspn(base, "/");
+		snprintf(name, sizeof(name), "%016" PRIx64 "-%.*s", f->id, n < 200 ? n : 200, base);
 		kept = rama_arena_text(&r->m->arena, name, strlen(name));
 		path = rama_emu_emulation_path(r->m, scratch, name, e);
 		f->unit = path != NULL && kept != NULL
@@ -279,7 +286,9 @@ static int make_units(struct rama_emu_replay *r, const char *scratch, struct ram
 		if (f->unit == NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "no memory");
 		f->unit->in_place = true;
-		f->unit->engine = f->upper != 0 ? r->upper : NULL;
+		f->unit->engine = f->upper != 0			  ? r->upper
+				  : rama_emu_replay_streams(r, f) ? r->streams
+								  : NULL;
 		f->unit->opt.depth = 1;
 		f->unit->opt.collective = false; /* ranks do not come together in a replay */
 	}
@@ -432,21 +441,22 @@ static int note(struct rama_emu_replay *r, struct rama_err *e)
 	struct rama_emu_emulation *m = r->m;
 	struct rama_emu_tally all = { 0 }, *rank = calloc((size_t)m->team->size, sizeof(*rank));
 	struct rama_out left;
-	size_t together = 0;
+	size_t together = 0, streams = 0;
 
 	rama_out_init(&left, NULL, NULL);
 	if (rank == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	for (size_t i = 0; i < r->n; i++) {
 		together += r->ops[i].together;
+		streams += rama_emu_replay_streams(r, &r->files[r->ops[i].file]);
 		rama_emu_replay_plan(&all, &r->ops[i]);
 		rama_emu_replay_plan(&rank[rama_emu_replay_rank(r, r->ops[i].rank)], &r->ops[i]);
 	}
 	rama_out_fmt(&m->notes,
 		     "\"log_processes\":%lld,\"log_span_s\":%.9g,\"files\":%u,\"from_counters\":%s,"
-		     "\"lost\":%llu,\"at_once\":%u,\"collective\":%zu,",
+		     "\"lost\":%llu,\"at_once\":%u,\"collective\":%zu,\"streams\":%zu,",
 		     (long long)r->nprocs, r->span, r->n_files, r->shape ? "true" : "false",
-		     (unsigned long long)r->lost, r->hands, together);
+		     (unsigned long long)r->lost, r->hands, together, streams);
 	note_plan(&m->notes, &all);
 	rama_out_text(&m->notes, ",\"planned\":[");
 	for (int i = 0; i < m->team->size; i++) {
@@ -471,6 +481,9 @@ static int note(struct rama_emu_replay *r, struct rama_err *e)
 		rama_out_char(&m->remarks, '\n');
 	}
 	rama_out_fini(&left);
+	if (streams > 0)
+		rama_out_fmt(&m->remarks, "%zu of them are those of streams (stdio), as then\n",
+			     streams);
 	add_remarks(r, together);
 	return 0;
 }

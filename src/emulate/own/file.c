@@ -38,6 +38,23 @@ static bool is_plain(const struct rama_emu_own_id *id)
 	return S_ISREG(id->mode) && id->uid == geteuid() && id->links == 1;
 }
 
+/* The lines of other hosts may not be seen yet (NFS): then a plain file that is younger than the run
+ * and holds nothing but what emulate writes is taken for one of it. */
+static bool is_late(const struct rama_emu_own *own, const struct rama_emu_own_way *w,
+		    const struct rama_emu_own_id *id, bool zeros)
+{
+	bool empty = true, data;
+	int fd;
+
+	if (!own->several_nodes || !is_plain(id) || id->changed < w->place->since)
+		return false;
+	fd = openat(w->fd, w->last, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	data = fd >= 0 && rama_emu_own_data(fd, id->size, &empty) && (zeros || !empty);
+	if (fd >= 0)
+		close(fd);
+	return data;
+}
+
 /* what there is of a file, by a list that is read to its end if need be */
 static enum rama_emu_own_state state_of(struct rama_emu_own *own, struct rama_emu_own_way *w,
 					struct rama_emu_own_id *id)
@@ -53,13 +70,8 @@ static enum rama_emu_own_state state_of(struct rama_emu_own *own, struct rama_em
 	s = rama_emu_own_state(w, id, rama_emu_own_list_find(w->place, w->name));
 	if (s == RAMA_EMU_OWN_OTHER && rama_emu_own_list_read(w->place) == 0)
 		s = rama_emu_own_state(w, id, rama_emu_own_list_find(w->place, w->name));
-	/* The lines of other hosts may not be seen yet (NFS): then a plain file of ours that is
-	 * younger than the run is taken for one. */
-	if (s == RAMA_EMU_OWN_OTHER && own->several_nodes && is_plain(id) &&
-	    id->changed >= w->place->since)
-		s = RAMA_EMU_OWN_OURS;
 	pthread_mutex_unlock(&own->lock);
-	return s;
+	return s == RAMA_EMU_OWN_OTHER && is_late(own, w, id, false) ? RAMA_EMU_OWN_OURS : s;
 }
 
 /* may it be replaced: by what is written now, never for nothing */
@@ -235,7 +247,7 @@ static int check_made(struct rama_emu_own *own, struct rama_emu_own_way *w,
 		}
 		ours = l != NULL && l->inode == id->inode && l->born == id->born;
 		pthread_mutex_unlock(&own->lock);
-		ours |= own->several_nodes && id->changed >= w->place->since;
+		ours = ours || is_late(own, w, id, true); /* made, and not written to yet */
 	}
 	if (!ours)
 		errno = EEXIST;
@@ -310,57 +322,168 @@ int rama_emu_own_adopt(struct rama_emu_own *own, const char *path)
 	return rc;
 }
 
-/* Like statx in own.c: it is no open of the job, so nobody who observes shall see one. Where files
- * are made by opening them alone, one is seen. */
-static int make_empty(const struct rama_emu_own_way *w)
-{
-	int fd;
+/* ---- names ---------------------------------------------------------------------------------- */
 
-	if (syscall(SYS_mknodat, w->fd, w->last, S_IFREG | 0666, 0) == 0)
+/* Between the look at a name and what is done with it somebody else may put another file there. So
+ * whatever is to go takes a name first that nobody else has (NAME.RUN.kept), and is looked at under
+ * that one: what was not meant has its own name back. A run that finds such files of one that was
+ * killed settles it (list.c). */
+#define KEPT_ROOM 256
+static void kept_name(const struct rama_emu_own *own, const struct rama_emu_own_way *w,
+		      char to[KEPT_ROOM])
+{
+	snprintf(to, KEPT_ROOM, "%.*s.%s.kept", RAMA_EMU_OWN_KEPT, w->last, own->run);
+}
+
+static bool same(const struct rama_emu_own_id *a, const struct rama_emu_own_id *b)
+{
+	return a->inode == b->inode && a->device == b->device && a->born == b->born &&
+	       a->links == b->links && a->mode == b->mode;
+}
+
+/* Like statx in own.c, not through the C library. */
+static int rename_as(int fd, const char *from, const char *to, unsigned how)
+{
+	return (int)syscall(SYS_renameat2, fd, from, fd, to, how);
+}
+
+static bool is_unknown(int number)
+{
+	return number == EINVAL || number == ENOSYS || number == EOPNOTSUPP;
+}
+
+int rama_emu_own_move(int fd, const char *from, const char *to)
+{
+	struct rama_emu_own_id id;
+
+	if (rename_as(fd, from, to, RENAME_NOREPLACE) == 0)
 		return 0;
-	if (errno == EEXIST)
+	if (!is_unknown(errno))
 		return -1;
-	fd = openat(w->fd, w->last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	return fd >= 0 ? close(fd) : -1;
+	/* a second name is never given over another */
+	if (linkat(fd, from, fd, to, 0) == 0)
+		return unlinkat(fd, from, 0);
+	if (errno != EPERM && !is_unknown(errno))
+		return -1;
+	/* Where the file system knows neither, the name is looked at just before. */
+	errno = EEXIST;
+	return rama_emu_own_identify(fd, to, &id) != 0 && errno == ENOENT
+		       ? renameat(fd, from, fd, to)
+		       : -1;
+}
+
+/* What has its name, if it is still what `was` there, goes. -1: errno says why. */
+static int take_away(struct rama_emu_own *own, const struct rama_emu_own_way *w,
+		     const struct rama_emu_own_id *was)
+{
+	char kept[KEPT_ROOM];
+	struct rama_emu_own_id id;
+
+	kept_name(own, w, kept);
+	if (note_folder(own, w) != 0) {
+		errno = EIO;
+		return -1;
+	}
+	if (rama_emu_own_move(w->fd, w->last, kept) != 0)
+		return errno == ENOENT ? 0 : -1;
+	if (rama_emu_own_identify(w->fd, kept, &id) == 0 && same(&id, was))
+		return unlinkat(w->fd, kept, 0);
+	rama_emu_own_move(w->fd, kept, w->last);
+	errno = EPERM;
+	return -1;
+}
+
+/* The new file takes the name of `there` at once, for who reads it meanwhile; then what it has
+ * replaced is looked at. -1: errno says why, EINVAL where the file system cannot do so. */
+static int exchange(const char *kept, const struct rama_emu_own_way *w,
+		    const struct rama_emu_own_id *there)
+{
+	struct rama_emu_own_id id;
+
+	if (rename_as(w->fd, kept, w->last, RENAME_EXCHANGE) != 0)
+		return -1;
+	if (rama_emu_own_identify(w->fd, kept, &id) == 0 && same(&id, there) &&
+	    id.changed == there->changed && id.size == there->size)
+		return unlinkat(w->fd, kept, 0);
+	rename_as(w->fd, kept, w->last, RENAME_EXCHANGE);
+	errno = EEXIST;
+	return -1;
+}
+
+/* Nothing but what was `there` is replaced. */
+static int take_name(struct rama_emu_own *own, const char *part, struct rama_emu_own_way *w,
+		     const struct rama_emu_own_id *there)
+{
+	struct rama_emu_own_id new, id;
+	char kept[KEPT_ROOM];
+	int number;
+
+	if (renameat2(w->fd, part, w->fd, w->last, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (is_unknown(errno) && rama_emu_own_move(w->fd, part, w->last) == 0)
+		return 0;
+	if (errno != EEXIST || there->mode == 0 || rama_emu_own_identify(w->fd, part, &new) != 0)
+		return -1;
+	kept_name(own, w, kept);
+	if (rama_emu_own_move(w->fd, part, kept) != 0)
+		return -1;
+	if (exchange(kept, w, there) == 0)
+		return 0;
+	number = errno;
+	/* only what is ours becomes a half-written file again, which may be removed */
+	if (rama_emu_own_identify(w->fd, kept, &id) == 0 && same(&id, &new))
+		rama_emu_own_move(w->fd, kept, part);
+	errno = number;
+	if (!is_unknown(number))
+		return -1;
+	return take_away(own, w, there) == 0 ? rama_emu_own_move(w->fd, part, w->last) : -1;
+}
+
+/* Like statx in own.c: it is no open of the job, so nobody who observes shall see one. It is made
+ * under a name that nobody else has: else there might be another file under it when it is looked
+ * at. Where files are made by opening them alone, one open is seen. */
+static int make_empty(struct rama_emu_own *own, const struct rama_emu_own_way *w)
+{
+	struct rama_emu_own_id id;
+	char part[KEPT_ROOM];
+	int fd = -1, number;
+
+	snprintf(part, sizeof(part), "%.*s.%s.part", RAMA_EMU_OWN_KEPT, w->last, own->run);
+	if (note_folder(own, w) != 0) {
+		errno = EIO;
+		return -1;
+	}
+	if (syscall(SYS_mknodat, w->fd, part, S_IFREG | 0666, 0) != 0) {
+		if (errno == EEXIST)
+			return -1;
+		fd = openat(w->fd, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0666);
+		if (fd < 0)
+			return -1;
+		close(fd);
+	}
+	if (rama_emu_own_identify(w->fd, part, &id) == 0 && add_file(own, w, &id, false) == 0 &&
+	    rama_emu_own_move(w->fd, part, w->last) == 0)
+		return 0;
+	number = errno;
+	unlinkat(w->fd, part, 0);
+	errno = number;
+	return -1;
 }
 
 int rama_emu_own_create(struct rama_emu_own *own, const char *path, struct rama_err *e)
 {
 	struct rama_emu_own_way w;
-	struct rama_emu_own_id id;
 	int rc = 0;
 
 	if (rama_emu_own_clear(own, path) != 0 && errno == EPERM)
 		return rama_emu_own_check(own, path, e);
 	if (rama_emu_own_go(own, path, &w) != 0)
 		return no_way(path, e);
-	if (make_empty(&w) != 0 || rama_emu_own_identify(w.fd, w.last, &id) != 0 ||
-	    add_file(own, &w, &id, false) != 0)
+	if (make_empty(own, &w) != 0)
 		rc = rama_err_set(e, RAMA_EIO, "%.300s: cannot be made: %s", path, strerror(errno));
 	rama_emu_own_back(&w);
 	return rc;
-}
-
-/* ---- names ---------------------------------------------------------------------------------- */
-
-/* Nothing but what was `there` is replaced. Where the system cannot do both at once, it is
- * looked for just before. */
-static int take_name(const char *part, struct rama_emu_own_way *w,
-		     const struct rama_emu_own_id *there)
-{
-	struct rama_emu_own_id id = { 0 };
-
-	if (renameat2(w->fd, part, w->fd, w->last, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EEXIST && errno != EINVAL && errno != ENOSYS)
-		return -1;
-	if (rama_emu_own_identify(w->fd, w->last, &id) == 0 &&
-	    (id.inode != there->inode || id.born != there->born || id.changed != there->changed ||
-	     id.size != there->size || id.links != there->links)) {
-		errno = EEXIST;
-		return -1;
-	}
-	return renameat(w->fd, part, w->fd, w->last);
 }
 
 int rama_emu_own_publish(struct rama_emu_own *own, const char *part, const char *path,
@@ -378,7 +501,7 @@ int rama_emu_own_publish(struct rama_emu_own *own, const char *part, const char 
 	if (!is_free(own, &w, &there))
 		rc = in_the_way(path, &there, e);
 	else if (rama_emu_own_identify(w.fd, last, &id) != 0 || !S_ISREG(id.mode) ||
-		 add_file(own, &w, &id, true) != 0 || take_name(last, &w, &there) != 0)
+		 add_file(own, &w, &id, true) != 0 || take_name(own, last, &w, &there) != 0)
 		rc = rama_err_set(e, RAMA_EIO, "%.300s: cannot take its name: %s", path,
 				  strerror(errno));
 	rama_emu_own_back(&w);
@@ -397,7 +520,9 @@ void rama_emu_own_complete(struct rama_emu_own *own, const char *path)
 	rama_emu_own_back(&w);
 }
 
-static int remove_if(struct rama_emu_own *own, const char *path, bool replaced)
+enum how { OURS, REPLACED, SEEN };
+
+static int remove_if(struct rama_emu_own *own, const char *path, enum how how)
 {
 	struct rama_emu_own_way w;
 	struct rama_emu_own_id id = { 0 };
@@ -406,9 +531,10 @@ static int remove_if(struct rama_emu_own *own, const char *path, bool replaced)
 
 	if (rama_emu_own_go(own, path, &w) != 0)
 		return errno == ENOENT ? 0 : -1;
-	ours = replaced ? is_free(own, &w, &id) : state_of(own, &w, &id) != RAMA_EMU_OWN_OTHER;
+	ours = how == REPLACED ? is_free(own, &w, &id)
+			       : state_of(own, &w, &id) != RAMA_EMU_OWN_OTHER;
 	if (ours && id.mode != 0)
-		rc = unlinkat(w.fd, w.last, 0);
+		rc = how == SEEN ? unlinkat(w.fd, w.last, 0) : take_away(own, &w, &id);
 	rama_emu_own_back(&w);
 	if (!ours) {
 		errno = EPERM;
@@ -419,12 +545,17 @@ static int remove_if(struct rama_emu_own *own, const char *path, bool replaced)
 
 int rama_emu_own_remove(struct rama_emu_own *own, const char *path)
 {
-	return remove_if(own, path, false);
+	return remove_if(own, path, OURS);
+}
+
+int rama_emu_own_unlink(struct rama_emu_own *own, const char *path)
+{
+	return remove_if(own, path, SEEN);
 }
 
 int rama_emu_own_clear(struct rama_emu_own *own, const char *path)
 {
-	return remove_if(own, path, true);
+	return remove_if(own, path, REPLACED);
 }
 
 int rama_emu_own_rename(struct rama_emu_own *own, const char *path, const char *to)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -336,13 +337,13 @@ int rama_emu_own_list_add(struct rama_emu_own_place *p, const struct rama_emu_ow
 
 /* ---- who leads ------------------------------------------------------------------------------ */
 
-bool rama_emu_own_list_left(const struct rama_emu_own_place *p, const char *folder, size_t n,
-			    const char *last)
+static bool ends_as(const struct rama_emu_own_place *p, const char *folder, size_t n,
+		    const char *last, const char *end)
 {
 	size_t len = strlen(last);
 
 	if (len <= RAMA_EMU_OWN_PART || last[len - RAMA_EMU_OWN_PART] != '.' ||
-	    strcmp(last + len - 5, ".part") != 0)
+	    strcmp(last + len - 5, end) != 0)
 		return false;
 	for (size_t i = 0; i < p->n_left; i++)
 		if (strncmp(p->left[i].folder, folder, n) == 0 && p->left[i].folder[n] == '\0' &&
@@ -352,7 +353,42 @@ bool rama_emu_own_list_left(const struct rama_emu_own_place *p, const char *fold
 	return false;
 }
 
-/* how many there are, or were */
+bool rama_emu_own_list_left(const struct rama_emu_own_place *p, const char *folder, size_t n,
+			    const char *last)
+{
+	return ends_as(p, folder, n, last, ".part");
+}
+
+/* A file that a killed run had taken out of the way to see what it is: it goes if it is ours, else it
+ * has its name back; where that is not free it stays as it is. */
+static void settle(struct rama_emu_own_place *p, int fd, const char *folder, const char *kept)
+{
+	size_t len = strlen(kept) - RAMA_EMU_OWN_PART;
+	char last[NAME_MAX + 1], name[RAMA_EMU_OWN_PATH];
+	struct rama_emu_own_way w = { .place = p, .last = kept, .fd = fd };
+	struct rama_emu_own_id id;
+	bool empty = true;
+	int file;
+
+	snprintf(last, sizeof(last), "%.*s", (int)len, kept);
+	snprintf(name, sizeof(name), "%.4000s%s%s", strcmp(folder, ".") == 0 ? "" : folder,
+		 strcmp(folder, ".") == 0 ? "" : "/", last);
+	if (rama_emu_own_state(&w, &id, rama_emu_own_list_find(p, name)) == RAMA_EMU_OWN_OURS) {
+		unlinkat(fd, kept, 0);
+		return;
+	}
+	/* the list tells of the one that came after it */
+	file = openat(fd, kept, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (file >= 0 && S_ISREG(id.mode) && id.uid == geteuid() && id.links == 1 &&
+	    rama_emu_own_data(file, id.size, &empty) && !empty)
+		unlinkat(fd, kept, 0);
+	else if (len < RAMA_EMU_OWN_KEPT) /* else the name is not known */
+		rama_emu_own_move(fd, kept, last);
+	if (file >= 0)
+		close(file);
+}
+
+/* how many half-written files there are, or were */
 static unsigned sweep(struct rama_emu_own *own, struct rama_emu_own_place *p, const char *folder,
 		      bool away)
 {
@@ -369,7 +405,9 @@ static unsigned sweep(struct rama_emu_own *own, struct rama_emu_own_place *p, co
 		return 0;
 	fd = openat(w.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	d = fd >= 0 ? fdopendir(fd) : NULL;
-	while (d != NULL && (at = readdir(d)) != NULL)
+	while (d != NULL && (at = readdir(d)) != NULL) {
+		if (away && ends_as(p, folder, strlen(folder), at->d_name, ".kept"))
+			settle(p, dirfd(d), folder, at->d_name);
 		if (rama_emu_own_list_left(p, folder, strlen(folder), at->d_name) &&
 		    rama_emu_own_identify(dirfd(d), at->d_name, &id) == 0 && S_ISREG(id.mode) &&
 		    id.uid == geteuid() && id.links == 1) {
@@ -377,6 +415,7 @@ static unsigned sweep(struct rama_emu_own *own, struct rama_emu_own_place *p, co
 			if (away)
 				unlinkat(dirfd(d), at->d_name, 0);
 		}
+	}
 	if (d != NULL)
 		closedir(d);
 	else if (fd >= 0)

@@ -27,6 +27,7 @@
 #define RAMA_EMU_OWN_LIST ".iorama-emulate"
 #define RAMA_EMU_OWN_RUN 8     /* letters of the name of a run */
 #define RAMA_EMU_OWN_PART 14   /* bytes that the name of an incomplete file is longer by */
+#define RAMA_EMU_OWN_KEPT 200  /* bytes of a name at most that stay in NAME.RUN.kept */
 #define RAMA_EMU_OWN_PATH 4500 /* bytes that any path of a run has room in */
 
 struct rama_emu_own;
@@ -87,6 +88,9 @@ void rama_emu_own_complete(struct rama_emu_own *own, const char *path);
 /* Removes a file if it is ours: 0, also if none is there; -1: errno says why, EPERM if it is
  * not. */
 int rama_emu_own_remove(struct rama_emu_own *own, const char *path);
+/* ... in one call of the C library that whoever observes a replay shall see: what somebody else puts
+ * there between the look and the call would go */
+int rama_emu_own_unlink(struct rama_emu_own *own, const char *path);
 /* ... or if it is replaced now and may be */
 int rama_emu_own_clear(struct rama_emu_own *own, const char *path);
 /* A file of ours takes another name, which must be free. -1: errno says why. */

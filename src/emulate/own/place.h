@@ -73,6 +73,9 @@ int rama_emu_own_list_lead(struct rama_emu_own *own, struct rama_emu_own_place *
 void rama_emu_own_list_tidy(struct rama_emu_own *own, struct rama_emu_own_place *p, bool done);
 void rama_emu_own_list_close(struct rama_emu_own_place *p);
 
+/* file.c: a file takes a name that is free. -1: errno says why, EEXIST if it is not. */
+int rama_emu_own_move(int fd, const char *from, const char *to);
+
 /* own.c */
 enum rama_emu_own_state { RAMA_EMU_OWN_NOTHING, RAMA_EMU_OWN_OURS, RAMA_EMU_OWN_OTHER };
 struct rama_emu_own_id {

@@ -58,10 +58,15 @@ static const struct row rows[] = {
 	EXTRA(UTIMES, NONE, "changes of times"),
 	EXTRA(XATTRS, NONE, "extended attributes"),
 	EXTRA(READDIRS, NONE, "readdirs"),
+	EXTRA(READS_FAILED, NONE, "reads that failed"),
+	EXTRA(WRITES_FAILED, NONE, "writes that failed"),
 	EXTRA(OPENS_FAILED, NONE, "opens that failed"),
 	EXTRA(CALLS_FAILED, NONE, "other calls that failed"),
 	{ RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_OPENS, RAMA_EMU_DEED_OPEN, "opens" },
-	{ RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_FLUSHES, RAMA_EMU_DEED_NONE, "flushes" },
+	{ RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_READS, RAMA_EMU_DEED_NONE, "reads of no bytes" },
+	{ RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_WRITES, RAMA_EMU_DEED_NONE, "writes of no bytes" },
+	{ RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_SEEKS, RAMA_EMU_DEED_NONE, "seeks" },
+	{ RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_FLUSHES, RAMA_EMU_DEED_FLUSH, "flushes" },
 	MPIIO(COLL_READS, NONE, "collective calls"),
 	MPIIO(COLL_WRITES, NONE, "collective calls"),
 	MPIIO(SPLIT_READS, NONE, "collective calls"),
@@ -156,24 +161,30 @@ static int64_t count_of(const struct row *row, const union rama_core_word *w,
 {
 	int64_t n = w[row->word].i;
 
-	if (row->deed == RAMA_EMU_DEED_READ)
+	bool stdio = row->module == RAMA_TAB_MOD_STDIO;
+
+	if (row->deed == RAMA_EMU_DEED_READ || (stdio && row->word == RAMA_TAB_STDIO_READS))
 		n -= (int64_t)moves->reads;
-	if (row->deed == RAMA_EMU_DEED_WRITE)
+	if (row->deed == RAMA_EMU_DEED_WRITE || (stdio && row->word == RAMA_TAB_STDIO_WRITES))
 		n -= (int64_t)moves->writes;
 	if (row->deed == RAMA_EMU_DEED_OPEN && row->module == RAMA_TAB_MOD_POSIX) {
 		n -= w[RAMA_TAB_POSIX_FILENOS].i > 0 ? w[RAMA_TAB_POSIX_FILENOS].i : 0;
 		n -= w[RAMA_TAB_POSIX_DUPS].i > 0 ? w[RAMA_TAB_POSIX_DUPS].i : 0;
 	}
+	if (row->deed == RAMA_EMU_DEED_OPEN && stdio)
+		n -= w[RAMA_TAB_STDIO_FDOPENS].i > 0 ? w[RAMA_TAB_STDIO_FDOPENS].i : 0;
 	return n > 0 ? n : 0;
 }
 
-static bool can_do(const struct reader *l, const struct row *row, uint64_t n)
+static bool can_do(const struct reader *l, const struct row *row, uint32_t file, uint64_t n)
 {
 	const struct rama_emu_engine *g = l->r->m->opt.engine;
 
 	switch (row->deed) {
 	case RAMA_EMU_DEED_NONE:
 		return false;
+	case RAMA_EMU_DEED_FLUSH:
+		return !g->no_files && rama_emu_replay_streams(l->r, &l->r->files[file]);
 	case RAMA_EMU_DEED_READ: /* a trace that was cut off lacks others, too */
 	case RAMA_EMU_DEED_WRITE:
 		return g->fd != NULL && l->r->lost == 0;
@@ -206,7 +217,7 @@ static int deal(struct reader *l, const struct row *row, uint32_t file,
 	n = (uint64_t)count_of(row, w, &sum);
 	if (n == 0)
 		return 0;
-	if (n > EACH_MOST || !can_do(l, row, n)) {
+	if (n > EACH_MOST || !can_do(l, row, file, n)) {
 		l->r->left[row - rows] += n;
 		return 0;
 	}
@@ -334,6 +345,7 @@ static uint64_t due_by_now(const struct track *t, enum rama_emu_replay_deed deed
 	switch (deed) {
 	case RAMA_EMU_DEED_SYNC:
 	case RAMA_EMU_DEED_DATASYNC:
+	case RAMA_EMU_DEED_FLUSH:
 	case RAMA_EMU_DEED_WRITE:
 		return t->writes > 0 ? n * t->seen_writes / t->writes : n * seen / all;
 	case RAMA_EMU_DEED_READ:

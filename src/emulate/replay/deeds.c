@@ -53,7 +53,7 @@ bool rama_emu_replay_deed_opens(enum rama_emu_replay_deed deed)
 {
 	return deed == RAMA_EMU_DEED_READ || deed == RAMA_EMU_DEED_WRITE ||
 	       deed == RAMA_EMU_DEED_SYNC || deed == RAMA_EMU_DEED_DATASYNC ||
-	       deed == RAMA_EMU_DEED_OPEN;
+	       deed == RAMA_EMU_DEED_FLUSH || deed == RAMA_EMU_DEED_OPEN;
 }
 
 static const char *new_name(const struct rama_emu_unit *u, char *to, size_t room)
@@ -69,6 +69,8 @@ static int with_descriptor(const struct rama_emu_unit *u, enum rama_emu_replay_d
 	int fd = u->handle->engine->fd(u->handle);
 	char byte;
 
+	if (deed == RAMA_EMU_DEED_FLUSH) /* whoever asks for the descriptor has it flushed */
+		return 0;
 	if (deed == RAMA_EMU_DEED_DATASYNC)
 		return fdatasync(fd);
 	if (deed == RAMA_EMU_DEED_WRITE)
@@ -103,7 +105,7 @@ int rama_emu_replay_deed_do(void *ctx, struct rama_emu_step *s, struct rama_err 
 		if (s->strict)
 			rama_emu_own_folder_remove(own, u->path);
 		else
-			rc = rama_emu_own_remove(own, u->path);
+			rc = rama_emu_own_unlink(own, u->path);
 		break;
 	default:
 		rc = with_descriptor(u, deed);

@@ -95,6 +95,11 @@ int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_
 	return 0;
 }
 
+bool rama_emu_replay_streams(const struct rama_emu_replay *r, const struct rama_emu_replay_file *f)
+{
+	return r->streams != NULL && f->stream && !f->plain && f->upper == 0;
+}
+
 static const char *name_of(const struct rama_log *log, uint64_t id)
 {
 	const struct rama_log_name *n = rama_log_name_get(log, id);
@@ -150,6 +155,9 @@ static int load_trace(struct loader *l, unsigned module)
 			rc = (int)file;
 		else
 			rc = add_segments(l, &c, (uint32_t)file, rank);
+		if (rc == 0)
+			*(module == RAMA_TAB_MOD_DXT_STDIO ? &l->r->files[file].stream
+							   : &l->r->files[file].plain) = true;
 		if (rc == 0 && l->r->files[file].traced != l->number)
 			l->r->files[file].traced =
 				module == RAMA_TAB_MOD_DXT_MPIIO ? UPPER : l->number;
@@ -252,6 +260,7 @@ static int shape_side(struct loader *l, const struct rama_core_plan *p,
 		return rama_err_set(l->e, RAMA_ECORRUPT, "%s: %lld bytes", l->r->files[file].name,
 				    (long long)s.bytes);
 	l->r->shape = true;
+	*(posix ? &l->r->files[file].plain : &l->r->files[file].stream) = true;
 	return rama_emu_replay_shape(l->r, &s, l->e);
 }
 

@@ -54,8 +54,10 @@ static void add_engine(uint64_t *h, const struct rama_emu_replay *r)
 	const struct rama_emu_config *c = r->m->cfg;
 	bool mpi = r->m->opt.engine->needs_mpi, vector;
 
-	for (uint32_t i = 0; i < r->n_files; i++)
+	for (uint32_t i = 0; i < r->n_files; i++) {
 		mpi |= r->files[i].upper != 0;
+		add(h, rama_emu_replay_streams(r, &r->files[i]));
+	}
 	vector = strcmp(r->m->opt.engine->name, "vector") == 0;
 	add_text(h, r->m->opt.engine->name);
 	add(h, r->m->opt.opt.nonblocking && mpi);

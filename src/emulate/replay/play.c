@@ -260,6 +260,23 @@ static void add_together(struct player *p, struct rama_emu_script *s,
 	add_tells(p, s, op->number);
 }
 
+/* Who is told finds what was written: it must not stay in the buffer of a stream. */
+static void add_flush(struct player *p, struct rama_emu_script *s,
+		      const struct rama_emu_replay_op *op, struct rama_emu_unit *unit)
+{
+	const struct rama_emu_replay_order *o = p->st->order;
+	const struct rama_emu_replay_tell *t = &o->tells[p->tell];
+	struct rama_emu_step *step;
+
+	if (!op->write || p->tell >= o->n_tells || t->hand != p->hand || t->op != op->number ||
+	    !rama_emu_replay_streams(p->st->r, &p->st->r->files[op->file]))
+		return;
+	step = rama_emu_script_step(s, RAMA_EMU_DO_META, unit);
+	step->call = rama_emu_replay_deed_do;
+	step->ctx = p->st->r->m->opt.own;
+	step->flags = RAMA_EMU_DEED_FLUSH;
+}
+
 static void add_op(struct player *p, struct rama_emu_script *s, const struct rama_emu_replay_op *op)
 {
 	struct rama_emu_unit *unit = &p->units[op->file];
@@ -291,6 +308,7 @@ static void add_op(struct player *p, struct rama_emu_script *s, const struct ram
 	p->dirty[op->file] |= op->write;
 	if (op->write && p->st->sync == SYNC_REQUEST)
 		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, unit);
+	add_flush(p, s, op, unit);
 	if (--p->uses[op->file] == 0)
 		add_close(p, s, op->file);
 	add_tells(p, s, op->number);

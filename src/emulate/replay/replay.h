@@ -51,7 +51,8 @@ enum rama_emu_replay_deed {
 	RAMA_EMU_DEED_WRITE, /* of no bytes */
 	RAMA_EMU_DEED_SYNC,
 	RAMA_EMU_DEED_DATASYNC,
-	RAMA_EMU_DEED_OPEN, /* once more: what is open is closed before */
+	RAMA_EMU_DEED_FLUSH, /* of a stream */
+	RAMA_EMU_DEED_OPEN,  /* once more: what is open is closed before */
 	RAMA_EMU_DEED_STAT,
 	RAMA_EMU_DEED_ACCESS,
 	RAMA_EMU_DEED_RENAME,
@@ -77,8 +78,9 @@ struct rama_emu_replay_file {
 	struct rama_emu_replay_ranges needed;
 	uint32_t traced;      /* number of the newest log that has a trace of it, from 1; 0: none */
 	bool folder, renamed; /* a call makes it a folder, or gives it another name */
-	uint32_t upper; /* number of the log whose MPI-IO it is done with; 0: by its requests */
-	bool together;	/* some of its operations are */
+	uint32_t upper;	    /* number of the log whose MPI-IO it is done with; 0: by its requests */
+	bool together;	    /* some of its operations are */
+	bool stream, plain; /* some of them are of streams (stdio), or are not */
 	uint64_t group_opens, group_syncs;	/* of MPI-IO, added over ranks */
 	struct rama_emu_replay_group *group[2]; /* by write: those that read, write it together */
 	struct rama_emu_unit *unit;
@@ -110,6 +112,8 @@ struct rama_emu_replay {
 	uint64_t lost; /* operations that the trace lacks, because memory for it was full */
 	/* does again what a job did by MPI-IO; NULL: there is none, or it is not wanted */
 	const struct rama_emu_engine *upper;
+	/* ... by streams; NULL: not wanted */
+	const struct rama_emu_engine *streams;
 	bool entered; /* files may have been made */
 };
 
@@ -124,6 +128,9 @@ int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char 
 			     struct rama_err *e);
 void rama_emu_replay_sort(struct rama_emu_replay *r);
 void rama_emu_replay_fini(struct rama_emu_replay *r);
+
+/* Is a file used by streams alone, and are they done again? */
+bool rama_emu_replay_streams(const struct rama_emu_replay *r, const struct rama_emu_replay_file *f);
 
 /* upper.c: is it a file of the job: no stream without a name, and none that a library of MPI makes
  * beside others for itself? */
