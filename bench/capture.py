@@ -13,6 +13,7 @@ import tempfile
 
 # per call; what Darshan 3.5 took when the budgets were set
 INSTRUCTIONS = {"counters": (180, 1141), "trace": (300, 7234), "live": (360, None)}
+WITH_LOG = (1200, 8600)  # a traced call and its part of the log, which the process itself writes at its end
 NS = {1: (60, 195), 2: (60, 740)}  # by threads
 NS_LIVE = (None, 3100)  # the LDMS connector
 NONE = (None, None)
@@ -41,27 +42,29 @@ class Capture:
         self.file = os.path.join(folder, "data")
         self.drain = os.path.join(bench.options.build, "bench", "drain")
         self.job = os.path.join(segments, "bench")
+        self.logs = os.path.join(folder, "logs")
 
     def variables(self, how):
-        """"bare", "counters", "trace", "live": as `iorama run` sets them; "log": preload and nothing else."""
+        """"bare", "counters", "trace", "live": as `iorama run` sets them; "log", "traced log": preload and a log at the end."""
         if how == "bare":
             return {}
         found = {"LD_PRELOAD": os.path.abspath(self.library), "IORAMA_DIR": self.segments}
         if self.folder.startswith(UNOBSERVED):
             found["IORAMA_INCLUDE"] = self.folder + "/*"
-        if how == "log":
-            found["IORAMA_LOG_DIR"] = self.folder
+        if how.endswith("log"):
+            found["IORAMA_LOG_DIR"] = self.logs
         else:
             found.update(IORAMA_JOB="bench", IORAMA_JOBID="1")
-        if how == "trace":
+        if how.startswith("trace"):
             found.update(IORAMA_TRACE="1", IORAMA_TRACE_MEMORY=str(TRACE_MEMORY))
         if how == "live":
             found.update(IORAMA_LIVE="1")
         return found
 
     def clear(self):
-        shutil.rmtree(self.job, ignore_errors=True)
-        os.makedirs(self.job, 0o700)
+        for place in self.job, self.logs:
+            shutil.rmtree(place, ignore_errors=True)
+            os.makedirs(place, 0o700)
 
     def run(self, command, how, pinned=False):
         self.clear()
@@ -70,7 +73,7 @@ class Capture:
         done = subprocess.run(command, env={**os.environ, **self.variables(how)}, check=True, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               preexec_fn=(lambda: os.sched_setaffinity(0, {cpu})) if pinned else None)
-        if how != "bare" and not os.listdir(self.job):
+        if how != "bare" and not os.listdir(self.logs if how.endswith("log") else self.job):
             sys.exit("bench: %s was not observed: %s" % (command[0], done.stderr[:300]))
         if reader:
             read, dropped = map(int, reader.communicate()[0].split())
@@ -138,6 +141,8 @@ def measure_instructions(c):
         for how, limits in INSTRUCTIONS.items():
             budget = limits if kind in BUDGETED else NONE
             c.bench.add("%s, %s" % (kind, how), "instructions", c.instructions(kind, how) - bare, "added/call", *budget)
+        if kind in BUDGETED:
+            c.bench.add("%s, trace, with the log" % kind, "instructions", c.instructions(kind, "traced log") - bare, "added/call", *WITH_LOG)
 
 
 def measure_time(c):
@@ -159,7 +164,7 @@ def measure_load(c):
             text = subprocess.run([c.bench.measure, "30", *words, "/bin/true"], check=True, text=True,
                                   stdout=subprocess.PIPE).stdout
             found += [int(line.split()[3]) / 1000 for line in text.splitlines()]
-            left = glob.glob(os.path.join(c.folder if how == "log" else c.job, "*"))
+            left = glob.glob(os.path.join(c.logs if how == "log" else c.job, "*"))
             if how != "bare" and len(left) < 30:
                 sys.exit("bench: /bin/true was run 30 times and observed %d times" % len(left))
             for path in left:

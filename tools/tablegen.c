@@ -238,7 +238,7 @@ static void page_options(FILE *f, int command)
 		escaped(f, rama_tab_options[i].text);
 		fputc('\n', f);
 	}
-	fputs("\n*-?*, *--help*\n\tthis in short\n\n*--usage*\n\tthe options in a line or two\n",
+	fputs("\n*-h*, *--help*\n\tthis in short\n\n*--usage*\n\tthe options in a line or two\n",
 	      f);
 }
 

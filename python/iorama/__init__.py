@@ -28,4 +28,4 @@ from .server import Server
 from .store import Store
 
 __all__ = ["Error", "Log", "Server", "Store", "begin", "end", "observed", "phase", "profile", "read", "run"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -134,10 +134,11 @@ int rama_cli_cmd_help(int argc, char **argv)
 	return i == RAMA_TAB_CMD_help ? rama_cli_cmd_help(1, argv) : run[i](2, ask);
 }
 
-/* text that could not be printed must not look like success */
+/* Text that could not be printed must not look like success; that nobody reads on (`| head`) is no
+ * trouble. */
 static void check_stdout(void)
 {
-	if (fflush(stdout) != 0 || ferror(stdout)) {
+	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE) {
 		fprintf(stderr, "iorama: standard output: cannot be written: %s\n",
 			strerror(errno));
 		_exit(4);

@@ -11,17 +11,19 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/form/help.h"
 #include "base/nearest.h"
 #include "base/when.h"
 #include "cli/terminal.h"
 
 #define KEY_BASE 1000 /* argp keys of options: KEY_BASE + row */
+#define KEY_USAGE (KEY_BASE - 1)
 
 struct texts {
 	char name[64];
 	char *doc;
 	char arg[RAMA_TAB_OPTIONS][16]; /* of options whose argument may be left out */
-	struct argp_option options[RAMA_TAB_OPTIONS + 1];
+	struct argp_option options[RAMA_TAB_OPTIONS + 3];
 	struct argp argp;
 };
 
@@ -52,6 +54,10 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		o->given[o->n_given++].value = arg;
 		return 0;
 	}
+	if (key == 'h')
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	if (key == KEY_USAGE)
+		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
 	if (key == ARGP_KEY_ARG) {
 		o->args[o->n_args++] = arg;
 		while (in_order(o->command) && state->next < state->argc)
@@ -71,10 +77,12 @@ static char *help_text(enum rama_tab_command_id command)
 	if (f == NULL)
 		return NULL;
 	fprintf(f, "%s\v%s\n", rama_tab_commands[command].line, rama_tab_commands[command].text);
-	for (unsigned i = 0, n = 0; i < rama_tab_n_examples; i++)
-		if (rama_tab_examples[i].command == command)
-			fprintf(f, "%s  %s\n        %s\n", n++ == 0 ? "\nExamples:\n" : "",
-				rama_tab_examples[i].line, rama_tab_examples[i].text);
+	for (unsigned i = 0, n = 0; i < rama_tab_n_examples; i++) {
+		if (rama_tab_examples[i].command != command)
+			continue;
+		fputs(n++ == 0 ? "\nExamples:\n" : "", f);
+		rama_help_example(f, rama_tab_examples[i].line, rama_tab_examples[i].text);
+	}
 	if (!in_order(command)) /* else the status is that of another program, as the text says */
 		fputs("\nExit status: 0 ok, 2 wrong usage, 3 bad input, 4 trouble with the "
 		      "machine.",
@@ -115,6 +123,10 @@ static void make_texts(struct texts *t, enum rama_tab_command_id command)
 		};
 		n++;
 	}
+	/* in place of argp's own, which say -? where people type -h */
+	t->options[n++] = (struct argp_option){ "help", 'h', NULL, 0, "this list", -1 };
+	t->options[n] =
+		(struct argp_option){ "usage", KEY_USAGE, NULL, 0, "it in a line or two", -1 };
 	t->doc = help_text(command);
 	t->argp = (struct argp){ .options = t->options,
 				 .parser = parse_one,
@@ -125,13 +137,13 @@ static void make_texts(struct texts *t, enum rama_tab_command_id command)
 
 /* ---- words as people type them --------------------------------------------------------------- */
 
-static const char *const of_argp[] = { "help", "usage" }; /* options that argp adds */
+static const char *const of_all[] = { "help", "usage" }; /* options of every command */
 
-/* the option that --WORD is, or is the beginning of; -1: none, -2: one of argp's */
+/* the option that --WORD is, or is the beginning of; -1: none, -2: one of all */
 static int option_long(enum rama_tab_command_id command, const char *word, size_t n)
 {
-	for (unsigned i = 0; i < sizeof(of_argp) / sizeof(*of_argp); i++)
-		if (strncmp(of_argp[i], word, n) == 0)
+	for (unsigned i = 0; i < sizeof(of_all) / sizeof(*of_all); i++)
+		if (strncmp(of_all[i], word, n) == 0)
 			return -2;
 	for (int i = 0; i < RAMA_TAB_OPTIONS; i++)
 		if (rama_tab_options[i].command == command &&
@@ -167,8 +179,8 @@ static bool wants_word(int option)
 	return arg != NULL && arg[strlen(arg) - 1] != '?';
 }
 
-/* -h asks for help wherever no option of the command is called so; long options are guessed.
- * Values of options and what follows "--", or a command to be run, are left alone. */
+/* -? asks for help, as -h does; long options are guessed. Values of options and what follows "--",
+ * or a command to be run, are left alone. */
 static void read_words(const struct rama_cli_opts *o, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -189,7 +201,7 @@ static void read_words(const struct rama_cli_opts *o, int argc, char **argv)
 			continue;
 		}
 		option = option_of(o->command, word[1]);
-		if (strcmp(word, "-h") == 0 && option < 0)
+		if (strcmp(word, "-?") == 0)
 			argv[i] = "--help";
 		i += wants_word(option) && word[2] == '\0';
 	}
@@ -213,7 +225,8 @@ void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_tab_command_id comma
 	argv[0] = t.name;
 	argp_err_exit_status = 2;
 	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* else a paragraph on optional arguments */
-	argp_parse(&t.argp, argc, argv, in_order(command) ? ARGP_IN_ORDER : 0, NULL, o);
+	argp_parse(&t.argp, argc, argv, ARGP_NO_HELP | (in_order(command) ? ARGP_IN_ORDER : 0),
+		   NULL, o);
 	if (!chosen)
 		unsetenv("ARGP_HELP_FMT");
 	argv[0] = "iorama";

@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/form/help.h"
 #include "base/form/text.h"
 #include "emulate/emulate.h"
 #include "table/commands.h"
 
-#define WIDTH 80
 #define INDENT 32
-#define NOTE 8
 #define MODE 11 /* where the text on a mode begins */
 
 /* an example is of the mode that follows "emulate" in it */
@@ -23,43 +22,6 @@ static bool is_of(const char *line, const char *mode)
 	       (at[8 + strlen(mode)] == ' ' || at[8 + strlen(mode)] == '\0');
 }
 
-/* lines of less than WIDTH columns, all but the first indented; the first line has `at` already */
-static void wrapped(FILE *f, const char *text, unsigned at, unsigned indent)
-{
-	while (*text != '\0') {
-		unsigned gap = (unsigned)strspn(text, " "), n = (unsigned)strcspn(text + gap, " ");
-		char word[256];
-
-		snprintf(word, sizeof(word), "%.*s", (int)n, text + gap);
-		text += gap + strlen(word);
-		if (at > indent && at + gap + rama_text_width(word) >= WIDTH) {
-			fprintf(f, "\n%*s", (int)indent, "");
-			at = indent;
-			gap = 0;
-		}
-		fprintf(f, "%*s%s", (int)gap, "", word);
-		at += gap + rama_text_width(word);
-	}
-	fputc('\n', f);
-}
-
-/* a command that can be copied: its lines end with a backslash where it goes on */
-static void put_example(FILE *f, const char *line)
-{
-	unsigned at = 0;
-
-	while (*line != '\0') {
-		unsigned gap = (unsigned)strspn(line, " "), n = (unsigned)strcspn(line + gap, " ");
-		bool next = at > 0 && at + gap + n + 2 >= WIDTH;
-
-		fputs(next ? " \\\n      " : at == 0 ? "  " : " ", f);
-		fprintf(f, "%.*s", (int)n, line + gap);
-		at = next ? 6 + n : at + (at == 0 ? 2 : gap) + n;
-		line += gap + n;
-	}
-	fputc('\n', f);
-}
-
 /* paragraphs */
 static void put_text(FILE *f, const char *text)
 {
@@ -68,7 +30,7 @@ static void put_text(FILE *f, const char *text)
 		char *line = strndup(text, n);
 
 		if (line != NULL)
-			wrapped(f, line, 0, 0);
+			rama_help_wrapped(f, line, 0, 0);
 		free(line);
 		text += n + (text[n] == '\n');
 	}
@@ -79,7 +41,7 @@ void rama_emu_help_modes(FILE *f)
 	fputs("Modes:\n", f);
 	for (unsigned i = 0; i < rama_emu_n_modes; i++) {
 		fprintf(f, "  %-8s ", rama_emu_modes[i].name);
-		wrapped(f, rama_emu_modes[i].doc, MODE, MODE);
+		rama_help_wrapped(f, rama_emu_modes[i].doc, MODE, MODE);
 	}
 }
 
@@ -109,7 +71,7 @@ static void parameter(FILE *f, const struct rama_emu_param_info *p)
 		 p->otherwise[0] != '\0' && p->kind != RAMA_EMU_KIND_FLAG ? " (" : "",
 		 p->kind != RAMA_EMU_KIND_FLAG ? p->otherwise : "",
 		 p->otherwise[0] != '\0' && p->kind != RAMA_EMU_KIND_FLAG ? ")" : "");
-	wrapped(f, text, INDENT, INDENT);
+	rama_help_wrapped(f, text, INDENT, INDENT);
 }
 
 /* mode "": those of all modes */
@@ -139,9 +101,7 @@ static void examples(FILE *f, const char *mode)
 		    (mode != NULL && !is_of(rama_tab_examples[i].line, mode)))
 			continue;
 		fputs(any ? "" : "\nExamples:\n", f);
-		put_example(f, rama_tab_examples[i].line);
-		fprintf(f, "%*s", NOTE, "");
-		wrapped(f, rama_tab_examples[i].text, NOTE, NOTE);
+		rama_help_example(f, rama_tab_examples[i].line, rama_tab_examples[i].text);
 		any = true;
 	}
 }

@@ -55,7 +55,8 @@ def shape(path):
         return head[:8] == b"\x89PNG\r\n\x1a\n", struct.unpack(">II", head[16:24]), "empty" if empty else "filled"
     root = ElementTree.parse(path).getroot()
     found = {element.get("class") for element in root.iter() if element.get("class") in ("ir-v", "ir-h", "ir-s", "ir-o", "ir-f")}
-    return root.tag, root.get("width"), sorted(found, key=str), [e.text for e in root.iter() if e.get("class") == "ir-h"]
+    words = [e.text for e in root.iter() if e.get("class") == "ir-h" or e.get("class") == "c" and (e.text or "").startswith("$ ")]
+    return root.tag, root.get("width"), sorted(found, key=str), words
 
 
 def look(page, folder):

@@ -314,7 +314,18 @@ def taskprolog(build):
         expect("LD_PRELOAD" not in gone, "no library: %s", gone)
 
 
-CASES = {"deb": deb, "rpm": rpm, "tar": tar, "spack": spack, "uninstall": uninstall, "modules": modules, "taskprolog": taskprolog}
+def versions(_):
+    """One version, wherever it is written."""
+    wanted = re.search(r"^project\(iorama VERSION ([0-9.]+)", cases.text_of(os.path.join(ROOT, "CMakeLists.txt")), re.M).group(1)
+    places = {"python/pyproject.toml": r'^version = "(.*)"', "python/iorama/__init__.py": r'^__version__ = "(.*)"',
+              "packaging/iorama.spec": r"iorama_version:([0-9.]+)", "packaging/debian/changelog": r"^iorama \((.*)-1\)",
+              "packaging/spack/package.py": r'^    version\("(.*?)"', "CHANGELOG.md": r"^## ([0-9.]+)$"}  # fmt: skip
+    for name, pattern in places.items():
+        found = re.search(pattern, cases.text_of(os.path.join(ROOT, name)), re.M)
+        expect(found and found[1] == wanted, "%s says %s, not %s", name, found and found[1], wanted)
+
+
+CASES = {"versions": versions, "deb": deb, "rpm": rpm, "tar": tar, "spack": spack, "uninstall": uninstall, "modules": modules, "taskprolog": taskprolog}
 
 
 def perform(build, name):
