@@ -13,7 +13,7 @@
 #include "base/grow.h"
 #include "base/now.h"
 #include "bench.h"
-#include "bus/sink.h"
+#include "bus/sink/sink.h"
 
 #define JOB "1000/run-site"
 #define TICK 10	       /* ms */

@@ -11,6 +11,28 @@
 
 enum { FRAMES = 32 };
 
+/* a line of source is written again, too */
+static void write_line(const struct rama_site_frame *f, const char *file)
+{
+	char function[RAMA_SITE_TEXT], again[RAMA_SITE_TEXT];
+	struct rama_site_frame g;
+	struct rama_site_pen p;
+	size_t end = 0;
+
+	CHECK(f->line > 0);
+	if (f->function_len >= sizeof(function) ||
+	    memchr(f->function, '\0', f->function_len) != NULL)
+		return;
+	memcpy(function, f->function, f->function_len);
+	function[f->function_len] = '\0';
+	rama_site_begin(&p, again, sizeof(again));
+	if (!rama_site_add_line(&p, file, function, f->line))
+		return;
+	CHECK(p.len < sizeof(again) && again[p.len] == '\0');
+	CHECK(rama_site_next(again, p.len, &end, &g) && end == p.len);
+	CHECK(g.line == f->line && g.function_len == f->function_len && g.file_len == f->file_len);
+}
+
 static void read_name(const struct fuzz_input *in)
 {
 	const char *text = (const char *)in->p;
@@ -30,6 +52,10 @@ static void read_name(const struct fuzz_input *in)
 			continue;
 		memcpy(file, f.file, f.file_len);
 		file[f.file_len] = '\0';
+		if (f.function != NULL) {
+			write_line(&f, file);
+			continue;
+		}
 		rama_site_begin(&p, again, sizeof(again));
 		if (!rama_site_add(&p, file, f.build, f.n_build, f.at))
 			continue;

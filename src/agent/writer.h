@@ -6,7 +6,7 @@
 #ifndef RAMA_AGENT_WRITER_H
 #define RAMA_AGENT_WRITER_H
 
-#include "bus/sink.h"
+#include "bus/sink/sink.h"
 
 struct rama_agent_writers;
 

@@ -135,6 +135,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+#define SPARE_MOST (1u << 20) /* bytes of records that are kept for groups of files */
+
 /* the largest power of two that is not more, of those from `from` on */
 static uint64_t power_below(uint64_t n, uint64_t from)
 {
@@ -183,6 +185,7 @@ static void plan_records(struct rama_seg_header *h, uint64_t *memory)
 	*memory = rama_cap_run.pool_chunks * chunk;
 	h->area[RAMA_SEG_AREA_RECORDS].item = (uint32_t)chunk;
 	rama_cap_run.pool_shift = (uint32_t)__builtin_ctzll(chunk);
+	rama_cap_run.pool_spare = (uint32_t)least(rama_cap_run.pool_chunks / 8, SPARE_MOST / chunk);
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) {
 		rama_cap_run.slots[k] = records(rama_core_kind_module[k]);
 		h->slot[k] = rama_core_kinds[k]->size;

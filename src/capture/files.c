@@ -10,6 +10,7 @@
 #include "capture/sites.h"
 #include "config/mounts.h"
 #include "config/path.h"
+#include "core/group.h"
 
 bool rama_cap_observes(unsigned module, const char *text, size_t len)
 {
@@ -112,6 +113,30 @@ static bool fits(unsigned kind)
 	return used <= most;
 }
 
+/* the slot of the group of files that this name belongs to; the catch-all if there is none */
+static void *group_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
+{
+	bool is_group = rama_core_group_is(n->text, n->len);
+
+	for (unsigned coarse = 0; coarse < 2 && fits(kind); coarse++) {
+		struct rama_seg_name *g =
+			is_group && !coarse ? n : rama_cap_name_group(n->text, n->len, coarse);
+		void *slot = NULL;
+		uint32_t number;
+
+		if (g && g->slot[kind])
+			return slot_at(kind, g->slot[kind] - 1);
+		rama_cap_pool_for_groups(true);
+		slot = g ? next_slot(kind, g, more, &number) : NULL;
+		rama_cap_pool_for_groups(false);
+		if (slot) {
+			__atomic_store_n(&g->slot[kind], number, __ATOMIC_RELEASE);
+			return slot;
+		}
+	}
+	return rama_cap_run.others[kind];
+}
+
 /* Slot of a name, taken if it has none yet; the caller holds the names lock. Slot 0 of each kind
  * is the catch-all, made before the first other one. */
 static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
@@ -123,16 +148,19 @@ static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 	if (n->slot[kind])
 		return slot_at(kind, n->slot[kind] - 1);
 	s->registered |= 1ull << rama_core_kind_module[kind];
-	if (s->slots_used[kind] == 0)
+	if (s->slots_used[kind] == 0) {
+		rama_cap_pool_for_groups(true);
 		rama_cap_run.others[kind] =
 			next_slot(kind, others, kind == RAMA_SEG_KIND_POSIX ? -1 : 0, &number);
+		rama_cap_pool_for_groups(false);
+	}
 	void *slot = rama_cap_run.others[kind] && n != others && fits(kind)
 			     ? next_slot(kind, n, more, &number)
 			     : NULL;
 	if (!slot) {
 		s->folded[kind]++;
 		s->partial |= 1ull << rama_core_kind_module[kind];
-		return rama_cap_run.others[kind];
+		return group_slot(n, kind, more);
 	}
 	__atomic_store_n(&n->slot[kind], number, __ATOMIC_RELEASE);
 	return slot;

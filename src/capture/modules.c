@@ -10,7 +10,14 @@
 #include <link.h>
 #include <sys/auxv.h>
 
-enum { MODULES = 512, HEADERS_MOST = 64, NOTES_MOST = 32 };
+enum {
+	MODULES = 512,
+	HEADERS_MOST = 64,
+	NOTES_MOST = 32,
+	DYNAMIC_MOST = 256, /* entries of the loader's table */
+	SYMBOL_MOST = 64,   /* bytes of a name that is looked for, with its NUL */
+	CHAIN_MOST = 4096
+};
 
 static struct rama_cap_module *modules; /* own memory, as it is used */
 static unsigned n_modules;
@@ -65,6 +72,21 @@ static bool get_text(uint64_t at, char *to, size_t room)
 	return false;
 }
 
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* what Python loads to be called by it: whose line it is Python knows */
+static bool is_extension(const char *path)
+{
+	return strstr(path, "/site-packages/") || strstr(path, "/dist-packages/") ||
+	       strstr(path, "/lib-dynload/") || strstr(base_of(path), ".cpython-") ||
+	       strstr(base_of(path), ".abi3.so");
+}
+
 static bool is_plumbing(const char *path)
 {
 	static const char *const known[] = {
@@ -72,12 +94,12 @@ static bool is_plumbing(const char *path)
 #include "table/plumbing.def"
 #undef PLUMBING
 	};
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = base_of(path);
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strncmp(base, known[i], strlen(known[i])) == 0)
 			return true;
-	return false;
+	return is_extension(path);
 }
 
 static void find_build(struct rama_cap_module *m, uint64_t at, uint64_t size)
@@ -119,6 +141,8 @@ static bool see_headers(struct rama_cap_module *m, uint64_t at, unsigned n)
 			m->to = to > m->to ? to : m->to;
 		} else if (p.p_type == PT_GNU_EH_FRAME) {
 			m->tables = from;
+		} else if (p.p_type == PT_DYNAMIC) {
+			m->dynamic = from;
 		} else if (p.p_type == PT_NOTE && m->n_build == 0) {
 			find_build(m, from, p.p_memsz);
 		}
@@ -149,18 +173,96 @@ static void set_path(struct rama_cap_module *m, const char *path)
 	m->path[n] = '\0';
 }
 
+static bool is_interpreter(const struct rama_cap_module *m)
+{
+	const char *base = base_of(m->path);
+
+	return (strncmp(base, "python", 6) == 0 || strncmp(base, "libpython", 9) == 0) &&
+	       rama_cap_python_met(m);
+}
+
 /* an entry of the loader's list; the first is the program itself */
 static bool see_entry(struct rama_cap_module *m, const struct link_map *l, bool first)
 {
 	*m = (struct rama_cap_module){ .bias = l->l_addr, .turn = rama_cap_run.site_turn };
 	if (first) {
 		set_path(m, rama_cap_run.id->exe);
-		return see_headers(m, getauxval(AT_PHDR), (unsigned)getauxval(AT_PHNUM));
+		if (!see_headers(m, getauxval(AT_PHDR), (unsigned)getauxval(AT_PHNUM)))
+			return false;
+	} else {
+		if (!get_text((uintptr_t)l->l_name, m->path, sizeof(m->path)) || !see_library(m))
+			return false;
+		m->plumbing = is_plumbing(m->path);
 	}
-	if (!get_text((uintptr_t)l->l_name, m->path, sizeof(m->path)) || !see_library(m))
-		return false;
-	m->plumbing = is_plumbing(m->path);
+	m->python = is_interpreter(m);
+	m->plumbing = m->plumbing || m->python;
 	return true;
+}
+
+/* ---- what it shows to others ----------------------------------------------------------------- */
+
+struct symbols {
+	uint64_t hash, names, symbols; /* DT_GNU_HASH, DT_STRTAB, DT_SYMTAB */
+};
+
+/* The loader has made addresses of these, but not every loader does. */
+static bool find_symbols(const struct rama_cap_module *m, struct symbols *to)
+{
+	*to = (struct symbols){ .hash = 0 };
+	for (unsigned i = 0; i < DYNAMIC_MOST && m->dynamic != 0; i++) {
+		ElfW(Dyn) d;
+		uint64_t at;
+
+		if (!get(m->dynamic + i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
+			break;
+		at = d.d_un.d_ptr < m->from ? m->bias + d.d_un.d_ptr : d.d_un.d_ptr;
+		if (d.d_tag == DT_GNU_HASH)
+			to->hash = at;
+		else if (d.d_tag == DT_STRTAB)
+			to->names = at;
+		else if (d.d_tag == DT_SYMTAB)
+			to->symbols = at;
+	}
+	return to->hash != 0 && to->names != 0 && to->symbols != 0;
+}
+
+static bool is_symbol(const struct symbols *s, uint32_t i, const char *name, uint64_t *value)
+{
+	char text[SYMBOL_MOST];
+	ElfW(Sym) sym;
+
+	if (!get(s->symbols + (uint64_t)i * sizeof(sym), &sym, sizeof(sym)) ||
+	    sym.st_shndx == SHN_UNDEF || !get(s->names + sym.st_name, text, strlen(name) + 1) ||
+	    memcmp(text, name, strlen(name) + 1) != 0)
+		return false;
+	*value = sym.st_value;
+	return true;
+}
+
+uint64_t rama_cap_module_symbol(const struct rama_cap_module *m, const char *name)
+{
+	struct symbols s;
+	uint32_t head[4], bucket = 0, link = 0, hash = 5381; /* buckets, first, words, shift */
+	uint64_t at, value;
+
+	if (strlen(name) >= SYMBOL_MOST || !find_symbols(m, &s) ||
+	    !get(s.hash, head, sizeof(head)) || head[0] == 0)
+		return 0;
+	for (const char *p = name; *p; p++)
+		hash = hash * 33 + (unsigned char)*p;
+	at = s.hash + sizeof(head) + 8ull * head[2];
+	if (!get(at + 4ull * (hash % head[0]), &bucket, sizeof(bucket)) || bucket < head[1])
+		return 0;
+	at += 4ull * head[0];
+	for (uint32_t i = bucket; i - bucket < CHAIN_MOST; i++) {
+		if (!get(at + 4ull * (i - head[1]), &link, sizeof(link)))
+			return 0;
+		if ((link | 1) == (hash | 1) && is_symbol(&s, i, name, &value))
+			return m->bias + value;
+		if (link & 1)
+			return 0;
+	}
+	return 0;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -242,6 +344,7 @@ static void meet(void)
 void rama_cap_modules_forget(void)
 {
 	n_modules = 0;
+	rama_cap_python_forget();
 }
 
 const struct rama_cap_module *rama_cap_module_of(uintptr_t at)

@@ -4,11 +4,21 @@
 #include <sys/mman.h>
 
 #include "capture/runtime.h"
+#include "core/group.h"
 #include "core/recordid.h"
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 enum { FILL_LEAST = 16384, FILL_MOST = 524288 };
+
+/* What is asked for is for a group: some chunks are kept for these. A jump may leave it set: then
+ * one file more gets a record of its own. */
+static bool for_groups;
+
+static bool is_spare(uint32_t chunk)
+{
+	return chunk >= rama_cap_run.pool_chunks - rama_cap_run.pool_spare;
+}
 
 /* bytes [from, to) of a chunk get their memory, and some more: few for the first files, then
  * more at a time */
@@ -47,7 +57,7 @@ static bool take_chunk(unsigned what, uint32_t n)
 	uint32_t c = rama_cap_run.state->pool_used, ready = 0;
 	uint64_t size = 1ull << rama_cap_run.pool_shift;
 
-	if (c >= rama_cap_run.pool_chunks)
+	if (c >= rama_cap_run.pool_chunks || (is_spare(c) && !for_groups))
 		return false;
 	unsigned char *at = rama_cap_memory_at(RAMA_CAP_RECORDS, c * size, size);
 	if (!at || !fill(at, &ready, n, !now->at))
@@ -77,6 +87,8 @@ unsigned char *rama_cap_pool_room(unsigned what, uint32_t n)
 			    rama_cap_run.head->slot[what];
 	if ((!has_chunk(now, what) || n > size - now->used) && !take_chunk(what, n))
 		return NULL;
+	if (is_spare(now->chunk) && !for_groups)
+		return NULL;
 	if (now->used + n > now->ready &&
 	    !fill(now->at, &now->ready, now->used + n, now->ready < size / 2))
 		return NULL;
@@ -93,7 +105,8 @@ static struct table {
 	uint32_t mask;
 } tables[TABLES];
 static const struct table *table;
-static uint32_t n_names;
+static uint32_t n_names, n_groups;
+enum { GROUPS_FINE = 192, GROUPS_MOST = 256 };
 
 struct rama_seg_name *rama_cap_name_at(uint32_t number)
 {
@@ -193,6 +206,32 @@ static struct rama_seg_name *add(uint64_t id, const char *text, size_t len)
 	return n;
 }
 
+/* The group of a path, made if need be; NULL: it has none. The caller holds the lock. */
+struct rama_seg_name *rama_cap_name_group(const char *path, size_t path_len, bool coarse)
+{
+	char text[RAMA_CORE_GROUP_TEXT];
+	size_t len = rama_core_group_name(text, path, path_len, coarse);
+	uint64_t id = rama_core_record_id(text, len);
+	struct rama_seg_name *n;
+	uint32_t place;
+
+	if (len == 0)
+		return NULL;
+	n = find(table, id, &place);
+	if (n || n_groups >= (coarse ? GROUPS_MOST : GROUPS_FINE))
+		return n;
+	for_groups = true;
+	n = add(id, text, len);
+	for_groups = false;
+	n_groups += n != NULL;
+	return n;
+}
+
+void rama_cap_pool_for_groups(bool on)
+{
+	for_groups = on;
+}
+
 struct rama_seg_name *rama_cap_name(struct rama_cap_thread *t, const char *text, size_t len,
 				    bool make)
 {
@@ -205,6 +244,11 @@ struct rama_seg_name *rama_cap_name(struct rama_cap_thread *t, const char *text,
 	if (!rama_cap_lock(t, &rama_cap_run.names_lock))
 		return others();
 	n = add(id, text, len);
+	if (!n && ((n = rama_cap_name_group(text, len, false)) ||
+		   (n = rama_cap_name_group(text, len, true)))) {
+		rama_cap_run.state->folded[RAMA_SEG_KIND_POSIX]++;
+		rama_cap_run.state->partial |= 1ull << RAMA_TAB_MOD_POSIX;
+	}
 	rama_cap_unlock(t, &rama_cap_run.names_lock);
 	return n ? n : others();
 }
@@ -225,7 +269,7 @@ bool rama_cap_names_init(void)
 
 	memset(rama_cap_run.pool_now, 0, sizeof(rama_cap_run.pool_now));
 	memset(rama_cap_run.others, 0, sizeof(rama_cap_run.others));
-	n_names = 0;
+	n_names = n_groups = 0;
 	rama_cap_run.names_bytes = 0;
 	if (!table) {
 		if (!make_table(0, INDEX_FIRST))

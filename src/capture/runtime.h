@@ -185,6 +185,7 @@ struct rama_cap_run {
 	uint32_t slots[RAMA_SEG_KINDS], n_lanes; /* how many there may be */
 	/* chunks of records: how many there may be, and how large they are (a power of 2) */
 	uint32_t pool_chunks, pool_shift;
+	uint32_t pool_spare; /* chunks of those that only groups of files get */
 	struct rama_cap_pool_now pool_now[RAMA_SEG_KINDS + 1];
 	void *others[RAMA_SEG_KINDS];	  /* the catch-all slots */
 	uint64_t names_bytes, names_most; /* that names take, and may take */
@@ -435,10 +436,16 @@ size_t rama_cap_name_old(unsigned generation, uint32_t number, char *to, size_t 
 /* May the path of a call that failed be looked at? Some errors come before anybody did, and then
  * it may be anything. */
 bool rama_cap_path_was_read(const char *path, int error);
-/* entry of the names, made if `make`; the catch-all's if there is no room; NULL: not there */
+/* entry of the names, made if `make`; that of a group or the catch-all if there is no room; NULL:
+ * not there */
 struct rama_seg_name *rama_cap_name(struct rama_cap_thread *t, const char *text, size_t len,
 				    bool make);
 struct rama_seg_name *rama_cap_name_at(uint32_t number);
+/* Beyond the room for names and slots files are counted in groups (core/group.h), for which some
+ * chunks are kept: the group of a path, NULL: there is none; is what is asked for from now on for
+ * a group? The caller holds the names lock. */
+struct rama_seg_name *rama_cap_name_group(const char *path, size_t len, bool coarse);
+void rama_cap_pool_for_groups(bool on);
 /* the entry of a path that something is recorded of, or NULL */
 struct rama_seg_name *rama_cap_name_known(struct rama_cap_thread *t, const char *text, size_t len);
 uint32_t rama_cap_name_number(const struct rama_seg_name *n);

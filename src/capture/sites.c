@@ -10,10 +10,12 @@
 #include "capture/sites.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include "base/code/site.h"
 #include "base/code/unwind.h"
 #include "capture/slot.h"
+#include "core/recordid.h"
 
 #if defined(__x86_64__) && !defined(RAMA_STATIC_WRAP)
 
@@ -21,6 +23,7 @@ enum {
 	SETS = 256, /* of places that were met, by return address */
 	WAYS = 8,
 	NAMES_MOST = 1024, /* places that have names */
+	PLACED = 2 * NAMES_MOST,
 	WALKS_MOST = 2000, /* stacks that are walked: then it is enough */
 	FRAMES_MOST = 64,  /* of a stack that are walked */
 	CALLERS_MOST = 6,  /* that a name tells of */
@@ -37,17 +40,26 @@ struct met {
 	int32_t delta;
 	uint32_t name;
 	uint64_t turn;
+	uint64_t
+		python; /* the place is a line of Python: what tells it from others; 0: it is none */
 };
 
+/* places that have names: hash of the first frame */
+struct placed {
+	uint64_t id;
+	uint32_t name; /* 0: none is here */
+};
+
+static struct placed *placed;	/* PLACED of them */
 static struct met (*met)[WAYS]; /* SETS of them */
 static uint8_t next_way[SETS];
 static uint32_t generation, n_names, n_walks;
 
 /* ---- places that were met -------------------------------------------------------------------- */
 
-static unsigned set_of(uintptr_t ret)
+static unsigned set_of(uintptr_t ret, uint64_t python)
 {
-	return (unsigned)((ret * 0x9e3779b97f4a7c15ull) >> 56);
+	return (unsigned)(((ret ^ python) * 0x9e3779b97f4a7c15ull) >> 56);
 }
 
 /* Our own stack is there; what lies above this page of it may be another's by now. */
@@ -61,12 +73,13 @@ static bool stands(uintptr_t at, uintptr_t value)
 	return rama_cap_module_read(NULL, at, &is, sizeof(is)) && is == value;
 }
 
-static const struct met *find_met(uintptr_t ret, uintptr_t cfa)
+static const struct met *find_met(uintptr_t ret, uintptr_t cfa, uint64_t python)
 {
-	const struct met *m = met[set_of(ret)];
+	const struct met *m = met[set_of(ret, python)];
 
 	for (unsigned i = 0; i < WAYS; i++)
 		if (m[i].ret == ret && m[i].turn == rama_cap_run.site_turn &&
+		    m[i].python == python &&
 		    (m[i].cfa == 0 || (m[i].cfa == cfa &&
 				       stands((uintptr_t)((intptr_t)cfa + m[i].delta), m[i].user))))
 			return &m[i];
@@ -75,7 +88,7 @@ static const struct met *find_met(uintptr_t ret, uintptr_t cfa)
 
 static void keep(const struct met *m)
 {
-	unsigned s = set_of(m->ret), way = next_way[s]++ % WAYS;
+	unsigned s = set_of(m->ret, m->python), way = next_way[s]++ % WAYS;
 
 	met[s][way] = *m;
 }
@@ -85,11 +98,16 @@ static bool begin_met(void)
 {
 	if (met && generation == rama_cap_run.generation)
 		return true;
-	if (!met)
+	if (met) { /* of a process that we were forked from */
+		rama_cap_sys3(SYS_madvise, met, SETS * sizeof(*met), MADV_DONTNEED);
+		rama_cap_sys3(SYS_madvise, placed, PLACED * sizeof(*placed), MADV_DONTNEED);
+	}
+	if (!placed)
+		placed = rama_cap_memory_own(PLACED * sizeof(*placed));
+	if (!met && placed)
 		met = rama_cap_memory_own(SETS * sizeof(*met));
 	if (!met)
 		return false;
-	memset(met, 0, SETS * sizeof(*met));
 	n_names = n_walks = 0;
 	rama_cap_modules_forget();
 	generation = rama_cap_run.generation;
@@ -100,7 +118,10 @@ static bool begin_met(void)
 
 struct walk {
 	uintptr_t ret, cfa;
+	const struct rama_cap_module *in; /* where `ret` is; NULL: nowhere that is known */
+	bool walked;
 	bool nested; /* the call is not the one that is being recorded, but around it */
+	bool python; /* it came to Python, whose lines follow what is in `frame` */
 	struct met met;
 	unsigned n; /* frames: the place, and who called it */
 	struct {
@@ -122,6 +143,10 @@ static bool see_frame(struct walk *k, uintptr_t pc, uintptr_t slot)
 
 	if (!m)
 		return false;
+	if (m->python) {
+		k->python = true;
+		return false;
+	}
 	if (k->n == 0 && m->plumbing)
 		return true;
 	if (k->n == 0 && k->met.cfa) {
@@ -164,9 +189,10 @@ static __attribute__((noinline)) void walk(struct walk *k)
 /* ---- their names ----------------------------------------------------------------------------- */
 
 /* what a walk has found, as a text in the scratch memory; its length */
-static size_t make_text(struct rama_cap_thread *t, const struct walk *k)
+static size_t make_text(struct rama_cap_thread *t, struct walk *k)
 {
 	struct rama_site_pen p;
+	const struct rama_cap_module *in = k->in;
 
 	rama_site_begin(&p, t->scratch, RAMA_SITE_TEXT);
 	for (unsigned i = 0; i < k->n; i++) {
@@ -177,6 +203,12 @@ static size_t make_text(struct rama_cap_thread *t, const struct walk *k)
 				   k->frame[i].at - m->bias))
 			break;
 	}
+	if (k->python) {
+		rama_cap_python_put(&p, 1 + CALLERS_MOST - k->n);
+		k->met.python = k->n == 0 ? rama_cap_python_key() : 0;
+	}
+	if (p.len == 0 && in && (k->walked || !in->plumbing))
+		rama_site_add(&p, in->path, in->build, in->n_build, k->ret - in->bias);
 	return p.len;
 }
 
@@ -187,46 +219,74 @@ static bool look(struct walk *k)
 	bool may_walk = n_walks < WALKS_MOST;
 
 	k->met = (struct met){ .ret = k->ret, .turn = rama_cap_run.site_turn };
+	k->in = m;
 	if (!m)
 		return false;
-	if (m->plumbing) {
+	k->python = m->python;
+	if (m->plumbing && !m->python) {
 		k->met.cfa = k->cfa;
 		k->met.user = k->ret;
 		k->met.delta = -8;
 	}
-	if (may_walk && (m->plumbing || !k->nested)) {
+	k->walked = may_walk;
+	if (may_walk && !m->python && (m->plumbing || !k->nested)) {
 		n_walks++;
 		walk(k);
 	}
-	if (k->n == 0 && (may_walk || !m->plumbing))
-		add_frame(k, m, k->ret);
-	return k->n > 0;
+	return true;
 }
 
 static struct rama_cap_site site_of(const struct met *m)
 {
 	return (struct rama_cap_site){
-		.key = m->cfa ? RAMA_CAP_SITE_VARIES : m->ret | m->turn,
+		.key = m->cfa || m->python ? RAMA_CAP_SITE_VARIES : m->ret | m->turn,
 		.name = m->name,
 	};
 }
 
-static struct rama_cap_site meet(struct rama_cap_thread *t, struct walk *k)
+/* where the name of a place is remembered, whoever called it; the table is never full */
+static struct placed *place_of(const char *text, size_t len)
+{
+	const char *end = memchr(text, ';', len);
+	uint64_t id = rama_core_record_id(text, end ? (size_t)(end - text) : len);
+	unsigned i = (unsigned)id % PLACED;
+
+	while (placed[i].name != 0 && placed[i].id != id)
+		i = (i + 1) % PLACED;
+	placed[i].id = id;
+	return &placed[i];
+}
+
+/* A place has one name, that of who called it first. The caller has the lock, which is let go
+ * meanwhile. */
+static bool give_name(struct rama_cap_thread *t, struct met *m, size_t len)
 {
 	struct rama_seg_name *n = NULL;
-	size_t len = look(k) ? make_text(t, k) : 0;
-	bool is_new = false;
+	struct placed *p = place_of(t->scratch, len);
 
+	m->name = p->name;
+	if (m->name != 0 || n_names >= NAMES_MOST)
+		return true;
 	rama_cap_unlock(t, &rama_cap_run.sites_lock);
-	if (len > 0 && !(n = rama_cap_name(t, t->scratch, len, false)) && n_names < NAMES_MOST) {
-		n = rama_cap_name(t, t->scratch, len, true);
-		is_new = true;
-	}
-	if (n && n != rama_cap_name_at(1)) /* the catch-all is for files */
-		k->met.name = rama_cap_name_number(n);
+	n = rama_cap_name(t, t->scratch, len, true);
+	if (n != rama_cap_name_at(1)) /* the catch-all is for files */
+		m->name = rama_cap_name_number(n);
 	if (!rama_cap_lock(t, &rama_cap_run.sites_lock))
+		return false;
+	p = place_of(t->scratch, len);
+	if (p->name == 0 && m->name != 0 && n_names < NAMES_MOST) {
+		p->name = m->name;
+		n_names++;
+	}
+	return true;
+}
+
+static struct rama_cap_site meet(struct rama_cap_thread *t, struct walk *k)
+{
+	size_t len = look(k) ? make_text(t, k) : 0;
+
+	if (len > 0 && !give_name(t, &k->met, len))
 		return site_of(&k->met);
-	n_names += is_new;
 	keep(&k->met);
 	rama_cap_unlock(t, &rama_cap_run.sites_lock);
 	return site_of(&k->met);
@@ -236,7 +296,7 @@ struct rama_cap_site rama_cap_site_now(struct rama_cap_thread *t)
 {
 	struct rama_cap_site s = { .key = RAMA_CAP_SITE_VARIES };
 	struct walk k = { .nested = t->outer_ret && t->cfa < t->outer_cfa };
-	const struct met *m;
+	const struct met *m = NULL;
 
 	if (!k.nested) /* there is none, or it was left by a jump */
 		t->outer_ret = 0;
@@ -248,7 +308,13 @@ struct rama_cap_site rama_cap_site_now(struct rama_cap_thread *t)
 	t->cfa = 0;
 	if (k.ret == 0 || !rama_cap_lock(t, &rama_cap_run.sites_lock))
 		return s;
-	m = begin_met() ? find_met(k.ret, k.cfa) : NULL;
+	if (begin_met()) {
+		uint64_t python = rama_cap_python_key();
+
+		m = find_met(k.ret, k.cfa, 0);
+		if (!m && python)
+			m = find_met(k.ret, k.cfa, python);
+	}
 	if (!m && met)
 		return meet(t, &k);
 	if (m)

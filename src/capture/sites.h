@@ -41,8 +41,10 @@ struct rama_cap_module {
 	uint64_t build_at;  /* where its build id stands */
 	uint64_t turn;	    /* when it was seen last */
 	unsigned char build[RAMA_CAP_MODULE_BUILD];
-	uint8_t n_build; /* 0: it has none */
+	uint8_t n_build;  /* 0: it has none */
+	uint64_t dynamic; /* where the loader's table of it is; 0: none */
 	bool plumbing;
+	bool python; /* an interpreter, of a version that is known or not */
 	char path[RAMA_CAP_MODULE_PATH];
 };
 
@@ -52,6 +54,22 @@ bool rama_cap_module_read(void *ctx, uint64_t at, void *to, size_t n);
 void rama_cap_modules_forget(void);
 /* the one that an address lies in; NULL: none that is known. Callers exclude each other. */
 const struct rama_cap_module *rama_cap_module_of(uintptr_t at);
+
+/* where a function or object that it shows to others is; 0: it has none of that name */
+uint64_t rama_cap_module_symbol(const struct rama_cap_module *m, const char *name);
+
+/* ---- python.c: lines of Python --------------------------------------------------------------- */
+
+struct rama_site_pen;
+
+/* Is this an interpreter? Of several the last one counts. */
+bool rama_cap_python_met(const struct rama_cap_module *m);
+void rama_cap_python_forget(void);
+/* what tells the place in Python where this thread is from others; 0: there is no Python */
+uint64_t rama_cap_python_key(void);
+/* Adds that place, and who called it, at most so many lines; how many. Callers exclude each
+ * other. */
+unsigned rama_cap_python_put(struct rama_site_pen *p, unsigned most);
 
 #pragma GCC visibility pop
 #endif

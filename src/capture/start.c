@@ -294,11 +294,17 @@ static void stamp(void)
 
 /* Under `iorama run` the segment is all there is to leave, and it goes on being filled:
  * destructors and other threads may still do I/O. */
+/* A process that was made by clone(CLONE_VM) is at work in memory that is ours: its end is not. */
+static bool is_another(void)
+{
+	return rama_cap_sys3(SYS_getpid, 0, 0, 0) != rama_cap_run.pid;
+}
+
 void rama_cap_end_process(void)
 {
 	int saved = errno;
 
-	if (rama_cap_off || !rama_cap_alive())
+	if (rama_cap_off || !rama_cap_alive() || is_another())
 		return;
 	if (__atomic_exchange_n(&rama_cap_run.ended, true, __ATOMIC_ACQ_REL) && rama_cap_run.bare)
 		return;

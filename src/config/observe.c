@@ -8,6 +8,7 @@
 #include "table/layers.h"
 
 #define ALL_MODULES (~(uint64_t)0)
+#define SHARED "/dev/shm"
 #define BIT(module) ((uint64_t)1 << RAMA_TAB_MOD_##module)
 
 /* their names are no paths: nothing excludes them */
@@ -36,6 +37,9 @@ static bool begins(const char *path, size_t len, const char *prefix, size_t n)
 #define E(...)
 #define T(...)
 #define N(...)
+#define M(...)
+
+static bool shared_memory(const char *path, size_t len);
 
 /* most paths are known to be none of these by their second letter */
 static bool prefix_excluded(const char *path, size_t len)
@@ -52,6 +56,8 @@ static bool prefix_excluded(const char *path, size_t len)
 	letter = (unsigned char)path[1] - (unsigned)'a';
 	if (letter > 'z' - 'a' || (letters >> letter & 1) == 0)
 		return false;
+	if (begins(path, len, SHARED "/", sizeof(SHARED)))
+		return shared_memory(path, len);
 #undef X
 #define X(prefix, letter)                                                         \
 	if (path[1] == (letter) && begins(path, len, prefix, sizeof(prefix) - 1)) \
@@ -109,6 +115,25 @@ static bool row_matches(const char *row, const char *name, size_t len)
 			return false;
 		}
 	}
+}
+
+/* memory that processes share: directly in the directory for it */
+static bool shared_memory(const char *path, size_t len)
+{
+	path += sizeof(SHARED);
+	len -= sizeof(SHARED);
+#undef M
+#undef T
+#define M(row)                           \
+	if (row_matches(row, path, len)) \
+		return true;
+#define T(row) M(row)
+#include "table/excluded.def"
+#undef M
+#undef T
+#define M(...)
+#define T(...)
+	return false;
 }
 
 /* directly in a directory for such files */

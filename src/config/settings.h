@@ -26,6 +26,7 @@
 #define F(...)
 #define T(...)
 #define N(...)
+#define M(...)
 #define E(...) +1
 enum {
 	RAMA_CONFIG_SETTINGS_SESSIONS = 0
@@ -36,6 +37,7 @@ enum {
 #undef F
 #undef T
 #undef N
+#undef M
 #undef E
 /* the modules that IORAMA_TRACE switches on: a bit each */
 static const uint64_t RAMA_CONFIG_SETTINGS_TRACED = 0

@@ -250,8 +250,8 @@ static int banner(struct rama_diag_engine *g)
 		    rama_human_count(n, v->uring.missed));
 	if (v->folded_files > 0)
 		say(&l,
-		    "%s opens are of files that share one record for want of room: "
-		    "IORAMA_MEMORY gives more.",
+		    "%s opens are of files that are counted in groups, by directory and name, for "
+		    "want of room: IORAMA_MEMORY gives more.",
 		    rama_human_count(n, v->folded_files));
 	if (v->lost_events > 0)
 		say(&l, "%s traced accesses were lost; counters have them.",

@@ -17,8 +17,8 @@ static bool any_set(const union rama_core_word *w, unsigned from, unsigned to)
 
 static bool is_wanted(const struct rama_gather *g, unsigned kind, uint32_t slot, uint32_t name)
 {
-	if (slot == 0)
-		return g->s->state.folded[kind] > 0;
+	if (slot == 0) /* files without room are mostly in groups */
+		return g->s->state.folded[kind] > 0 && g->u.slot.seq != 0;
 	if (name == 0)
 		return false;
 	return rama_core_kinds[kind]->is_idle == NULL || !rama_core_kinds[kind]->is_idle(&g->u);

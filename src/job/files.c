@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/group.h"
 #include "core/recordid.h"
 #include "job/work.h"
 
@@ -104,6 +105,12 @@ static bool is_stream(const char *name)
 	return false;
 }
 
+/* It stands for many files. */
+static bool is_folded(const char *name)
+{
+	return strcmp(name, "<OTHERS>") == 0 || rama_core_group_is(name, strlen(name));
+}
+
 static int add_file(struct rama_job_view *v, uint64_t id, const char *name, bool named)
 {
 	struct rama_job_view_file *f;
@@ -115,7 +122,7 @@ static int add_file(struct rama_job_view *v, uint64_t id, const char *name, bool
 					  .name = name,
 					  .named = named,
 					  .pseudo = is_stream(name),
-					  .folded = named && strcmp(name, "<OTHERS>") == 0,
+					  .folded = named && is_folded(name),
 					  .mount = -1,
 					  .rank = -1,
 					  .slow_rank = -1,
@@ -468,13 +475,17 @@ static bool is_digit(char c)
 /* each run of digits as one '#'; its length, which is at most that of the name */
 static size_t folded(const char *name, char *to)
 {
-	size_t n = 0;
+	size_t n = 0, len = strlen(name);
+	bool group = rama_core_group_is(name, len);
 
-	for (size_t i = 0; name[i] != '\0'; i++)
+	for (size_t i = 0; name[i] != '\0'; i++) {
+		if (group && (i + 1 == len || (name[i] == '<' && name[i - 1] == '/')))
+			continue; /* those of a group are like those that have records */
 		if (!is_digit(name[i]))
 			to[n++] = name[i];
 		else if (i == 0 || !is_digit(name[i - 1]))
 			to[n++] = '#';
+	}
 	return n;
 }
 

@@ -13,7 +13,7 @@ enum { ROW_WORDS = 8 };
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* "prog+0x11a9", as long as nothing better is known */
+/* "prog+0x11a9", "train.py:18", as long as nothing better is known */
 static const char *plain_name(struct rama_job_view *v, const struct rama_site_frame *f)
 {
 	size_t from = f->file_len, n;
@@ -22,8 +22,12 @@ static const char *plain_name(struct rama_job_view *v, const struct rama_site_fr
 	while (from > 0 && f->file[from - 1] != '/')
 		from--;
 	n = f->file_len - from;
-	snprintf(text, sizeof(text), "%.*s+0x%llx", n < 300 ? (int)n : 300, f->file + from,
-		 (unsigned long long)f->at);
+	if (f->function != NULL)
+		snprintf(text, sizeof(text), "%.*s:%u", n < 300 ? (int)n : 300, f->file + from,
+			 f->line);
+	else
+		snprintf(text, sizeof(text), "%.*s+0x%llx", n < 300 ? (int)n : 300, f->file + from,
+			 (unsigned long long)f->at);
 	return rama_arena_text(&v->arena, text, strlen(text));
 }
 
@@ -51,9 +55,12 @@ static struct rama_job_view_site *site_get(struct rama_job_view *v, uint64_t id,
 		s.frame.file = NULL;
 		rama_site_next(text, strlen(text), &end, &s.frame);
 		s.name = end > 0 ? plain_name(v, &s.frame) : "(not known)";
-		if (end > 0)
+		if (end > 0 && s.frame.function == NULL) {
 			s.program = rama_arena_text(&v->arena, s.frame.file, s.frame.file_len);
-		if (s.name == NULL || (end > 0 && s.program == NULL))
+			if (s.program == NULL)
+				return NULL;
+		}
+		if (s.name == NULL)
 			return NULL;
 		*at = v->n_sites;
 		v->sites[v->n_sites++] = s;
@@ -145,15 +152,32 @@ static bool name_line(struct rama_job_view *v, struct rama_job_view_site *s,
 	return s->name != NULL && s->source != NULL && s->function != NULL;
 }
 
+/* a place that is a line already */
+static bool copy_line(struct rama_job_view *v, struct rama_job_view_site *s)
+{
+	const struct rama_site_frame *f = &s->frame;
+	struct rama_job_view_line l = {
+		.source = rama_arena_text(&v->arena, f->file, f->file_len),
+		.function = rama_arena_text(&v->arena, f->function, f->function_len),
+		.line = f->line,
+	};
+
+	return l.source != NULL && l.function != NULL && name_line(v, s, &l);
+}
+
 static bool find_lines(struct rama_job_view *v)
 {
 	bool ok = true;
 
-	for (size_t i = 0; i < v->n_sites && v->opt.line != NULL && ok; i++) {
+	for (size_t i = 0; i < v->n_sites && ok; i++) {
 		struct rama_job_view_site *s = &v->sites[i];
 		struct rama_job_view_line l = { "", "", 0 };
 
-		if (s->frame.file != NULL && v->opt.line(v->opt.line_ctx, &s->frame, &l))
+		if (s->frame.file == NULL)
+			continue;
+		if (s->frame.function != NULL)
+			ok = copy_line(v, s);
+		else if (v->opt.line != NULL && v->opt.line(v->opt.line_ctx, &s->frame, &l))
 			ok = name_line(v, s, &l);
 	}
 	return ok;

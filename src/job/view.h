@@ -326,7 +326,7 @@ struct rama_job_view_moved {
 struct rama_job_view_site {
 	const char *name; /* "checkpoint.c:88 (write_particles)", "prog+0x11a9", "(not known)" */
 	const char *source, *function; /* NULL: not known */
-	const char *program;	       /* NULL: not known: its path, or a library's */
+	const char *program; /* its path, or a library's; NULL: not known, or no address in one */
 	unsigned line;
 	uint32_t number;
 	uint64_t files;

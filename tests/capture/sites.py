@@ -554,6 +554,156 @@ def hdf5(h):
     must({line: found.get(line) for line in wanted} == wanted, "lines moved %s, not %s", found, wanted)
 
 
+# ---- Python
+
+PYTHON = r"""
+import os
+import shutil
+import sys
+import threading
+
+
+def raw(fd):
+    for i in range(10):
+        os.write(fd, b"x" * 1000)  #@ write 30000
+    return os.write(fd, b"y" * 77)  #@ write 231
+
+
+def turns(fd, depth):
+    for i in range(50):
+        os.pread(fd, 16, i)  #@ pread 4800
+        os.pread(fd, 512, i)  #@ pread 153600
+    if depth:
+        turns(fd, depth - 1)
+
+
+class Loader:
+    def __init__(self, name):
+        self.file = open(name, "rb", buffering=0)
+
+    def batches(self):
+        while True:
+            data = self.file.read(1000)  #@ generator 30231
+            if not data:
+                return
+            yield data
+
+
+def copy(name):
+    with open(name, "rb", buffering=0) as a, open(name + ".copy", "wb", buffering=0) as b:
+        shutil.copyfileobj(a, b, 5000)  #@ library 60462
+
+
+def worker(fd, n):
+    for i in range(200):
+        os.pwrite(fd, b"z" * n, i) if n > 8 else os.pwrite(fd, b"z" * n, 0)  #@ threads 101400
+
+
+fd = os.open("raw", os.O_RDWR | os.O_CREAT)
+raw(fd)
+[raw(fd) for k in range(1)]
+(lambda: raw(fd))()
+turns(fd, 5)
+assert sum(len(b) for b in Loader("raw").batches()) == 30231
+copy("raw")
+threads = [threading.Thread(target=worker, args=(fd, n)) for n in (7, 100, 300, 100)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+with open("buffered", "w") as file:
+    for i in range(20000):
+        file.write("0123456789")  #@ buffered BUFFERED
+    file.flush()  #@ flush FLUSHED
+for k in range(40):  # code that comes and goes, and whose memory is used again
+    code = compile("import os\nos.write(%d, b'c' * %d)" % (fd, k + 1), "<cell %d>" % k, "exec")
+    exec(code, {})
+if os.fork() == 0:
+    os.write(fd, b"child")  #@ child 5
+    os._exit(0)
+os.wait()
+"""
+
+
+def python_source(h, program):
+    """How much of what goes through a buffer leaves it before it is flushed is Python's business: it is asked."""
+    count = "import os, sys\nf = open(sys.argv[1], 'w')\nfor i in range(20000): f.write('0123456789')\nprint(os.fstat(f.fileno()).st_size)"
+    os.makedirs(h.quiet, exist_ok=True)
+    done = subprocess.run([program, "-c", count, os.path.join(h.quiet, "counted")], capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    before = int(done.stdout)
+    return PYTHON.replace("BUFFERED", str(before)).replace("FLUSHED", str(200000 - before))
+
+
+def put_source(h, name, source):
+    path = os.path.join(h.quiet, name)
+    os.makedirs(h.quiet, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(source)
+    return path
+
+
+def cells(h, run):
+    """What code without a file moved, which lay where other such code had lain."""
+    found = {row["source"]: moved(row) for log in run.logs for row in places(h, log.path) if row["source"].startswith("<cell")}
+    wanted = {"<cell %d>" % k: k + 1 for k in range(40)}
+    must(found == wanted, "cells moved %s", found)
+
+
+def interpreters():
+    """The real programs, in place of what chooses among them."""
+    found = set()
+    for path in [p for folder in os.environ["PATH"].split(":") for p in glob.glob(folder + "/python3*")]:
+        if re.fullmatch(r"python3(\.\d+)?", os.path.basename(path)):
+            ask = "import os, sys; print(os.path.realpath(sys.executable) if (3, 8) <= sys.version_info < (3, 16) else '')"
+            done = subprocess.run([path, "-c", ask], capture_output=True, text=True, timeout=TIMEOUT)
+            found |= set(done.stdout.split()) if done.returncode == 0 else set()
+    return sorted(found)
+
+
+def python(h):
+    """Every Python that is here; lines are told without its help."""
+    programs = interpreters()
+    must(programs, "no Python: %s", os.environ["PATH"])
+    for program in programs:
+        source = python_source(h, program)
+        run = start(h, [program, put_source(h, "pläces.py", source)])
+        imports = [number for number, line in enumerate(source.splitlines(), 1) if line.startswith("import ")]
+        found = check(h, run, source, "pläces.py", lines=False)
+        found = {number: size for number, size in found.items() if number not in imports}
+        must(found == truth(source), "%s: lines moved %s, not %s", program, found, truth(source))
+        cells(h, run)
+        rows = [row for row in places(h, run.logs[0].path) if row["source"].endswith("pläces.py")]
+        must(all(row["function"] and not row["program"] and not row["address"] for row in rows), "%s: %s", program, rows)
+        functions = {row["function"] for row in rows}
+        must({"raw", "turns", "worker"} <= functions and functions & {"Loader.batches", "batches"}, "functions: %s", functions)
+
+
+H5PY = r"""
+import h5py
+import numpy
+
+
+def save(f):
+    f["a"] = numpy.zeros(10000)  #@ a 80000
+    f["b"][...] = numpy.ones(50000)  #@ b 400000
+
+
+with h5py.File("out.h5", "w") as f:
+    f.create_dataset("b", (50000,), dtype="f8")
+    save(f)
+numpy.zeros(4000).tofile("plain")  #@ numpy 32000
+"""
+
+
+def h5py(h):
+    if subprocess.run(["/usr/bin/python3", "-c", "import h5py"], capture_output=True).returncode != 0:
+        raise Skip("h5py is not installed")
+    run = start(h, ["/usr/bin/python3", put_source(h, "sites-h5py.py", H5PY)])
+    found, wanted = check(h, run, H5PY, "sites-h5py.py", lines=False), truth(H5PY)
+    # what HDF5 writes of its own is written where the file is closed
+    must({line: found.get(line) for line in wanted} == wanted, "lines moved %s, not %s", found, wanted)
+
+
 # ---- a filter of system calls that was there before us
 
 CAGE = r"""
@@ -590,7 +740,8 @@ def caged(h):
 
 CASES = {"plain": plain, "no-pie": no_pie, "frames": frames, "bare": bare, "killed": killed, "stripped": stripped, "rebuilt": rebuilt,
          "cxx": cxx, "fortran": fortran, "threads": threads, "handler": handler, "come-and-go": come_and_go, "many": many,
-         "released": released, "caged": caged, "openmpi": lambda h: mpi(h, "openmpi"), "mpich": lambda h: mpi(h, "mpich"), "hdf5": hdf5}  # fmt: skip
+         "released": released, "caged": caged, "openmpi": lambda h: mpi(h, "openmpi"), "mpich": lambda h: mpi(h, "mpich"), "hdf5": hdf5,
+         "python": python, "h5py": h5py}  # fmt: skip
 
 
 def known(case):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How much room an observer leaves: address space, where it is limited and where it is not, locked memory, and room of its own for
 as many files as a job has."""
+import csv
+import io
 import os
 import resource
 import shutil
@@ -230,6 +232,25 @@ def small_limits(h):
         must("IORAMA_MEMORY" in done.stdout, "report does not name the setting: %s", done.stdout)
 
 
+def groups(h):
+    """files without room are counted by directory and name: totals are exact, and it is known where they are"""
+    place = Place(h)
+    for way, count in (("bare", 9000), ("run", 9000), ("run", 2100)):
+        _, log = place.start(["files", str(count)], way, [], {"IORAMA_MEMORY": "4M"})
+        found = Log(h.iorama, log, False)
+        records = {r["name"]: r["counters"] for r in found.records("POSIX") if "/many/" in (r["name"] or "")}
+        opens, written = (sum(r["POSIX_" + name] for r in records.values()) for name in ("OPENS", "BYTES_WRITTEN"))
+        must(opens == count and written == 10 * count, "%d opens, %d bytes of %d files", opens, written, count)
+        shared = {name: r["POSIX_OPENS"] for name, r in records.items() if "<" in name}
+        folded = sum(r["counters"]["PROCESS_FILES_FOLDED"] for r in found.records("PROCESS"))
+        must([name.rpartition("/many/")[2] for name in shared] == ["<file#>"], "groups: %s", shared)
+        must(count > sum(shared.values()) > 100 and folded == sum(shared.values()), "folded %d: %s", folded, shared)
+        must(not any(r["name"] == "<OTHERS>" for r in found.records("POSIX")), "some are of no group")
+        done = subprocess.run([h.iorama, "report", "--csv=groups", log], capture_output=True, text=True, timeout=TIMEOUT)
+        rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if "/many/" in row["pattern"]]
+        must([int(row["files"]) for row in rows] == [count], "the report has %s", rows)
+
+
 def old_kernel(h):
     """where memory cannot be asked for, nothing is taken beforehand, and a full file system is no signal"""
     launcher, program = h.compile("oldkernel"), h.compile("space")
@@ -289,6 +310,7 @@ def killed(h):
 CASES = {
     "space-killed": killed,
     "space-old-kernel": old_kernel,
+    "space-groups": groups,
     "space-address": address_space,
     "space-limited": limited,
     "space-limited-share": limited_share,

@@ -29,6 +29,13 @@ static int together(void *arg)
 	return 0;
 }
 
+/* ... and its end is not that of its parent */
+static int leaves(void *arg)
+{
+	(void)arg;
+	_exit(0);
+}
+
 static void reap(pid_t pid)
 {
 	int status;
@@ -41,6 +48,7 @@ int main(void)
 	MUST(t_write(fd, buf, 20) == 20);
 	reap(clone(separate, stack[0] + sizeof stack[0], SIGCHLD, NULL));
 	reap(clone(together, stack[1] + sizeof stack[1], CLONE_VM | SIGCHLD, NULL));
+	reap(clone(leaves, stack[1] + sizeof stack[1], CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
 	MUST(t_write(fd, buf, 30) == 30);
 	t_close(fd);
 	t_done();

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define LINE_MOST 999999999
+
 void rama_site_begin(struct rama_site_pen *p, char *to, size_t room)
 {
 	*p = (struct rama_site_pen){ .to = to, .room = room };
@@ -35,6 +37,8 @@ bool rama_site_add(struct rama_site_pen *p, const char *file, const unsigned cha
 		return false;
 	*to++ = p->len == 0 ? '@' : ';';
 	if (file != NULL) {
+		p->file = (size_t)(to - p->to);
+		p->file_len = n_file;
 		memcpy(to, file, n_file);
 		to += n_file;
 		*to++ = '[';
@@ -46,6 +50,53 @@ bool rama_site_add(struct rama_site_pen *p, const char *file, const unsigned cha
 	}
 	memcpy(to, "+0x", 3);
 	to += 3 + put_hex(to + 3, at);
+	*to = '\0';
+	p->len = (size_t)(to - p->to);
+	return true;
+}
+
+static size_t put_number(char *to, unsigned v)
+{
+	char digits[10];
+	size_t n = 0;
+
+	do {
+		digits[n++] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v > 0);
+	for (size_t i = 0; i < n; i++)
+		to[i] = digits[n - 1 - i];
+	return n;
+}
+
+static char *put(char *to, const char *text, size_t n)
+{
+	memcpy(to, text, n);
+	return to + n;
+}
+
+bool rama_site_add_line(struct rama_site_pen *p, const char *file, const char *function,
+			unsigned line)
+{
+	size_t n_file = strlen(file), n_function = strlen(function);
+	bool again =
+		p->len > 0 && n_file == p->file_len && memcmp(p->to + p->file, file, n_file) == 0;
+	char *to = p->to + p->len;
+
+	if (n_file == 0 || line == 0 || line > LINE_MOST || strchr(file, ';') != NULL ||
+	    strpbrk(function, "();") != NULL ||
+	    p->len + 1 + n_file + 1 + n_function + 2 + 10 + 1 > p->room)
+		return false;
+	*to++ = p->len == 0 ? '@' : ';';
+	if (!again) {
+		p->file = (size_t)(to - p->to);
+		p->file_len = n_file;
+		to = put(to, file, n_file);
+	}
+	*to++ = '(';
+	to = put(to, function, n_function);
+	to = put(to, "):", 2);
+	to += put_number(to, line);
 	*to = '\0';
 	p->len = (size_t)(to - p->to);
 	return true;
@@ -101,9 +152,53 @@ static bool read_file(const char *from, const char *end, struct rama_site_frame 
 	return true;
 }
 
+/* "(function):18", behind which it ends; *begin: where that stands */
+static bool read_line(const char *from, const char *end, const char **begin,
+		      struct rama_site_frame *f)
+{
+	const char *p = end, *q;
+	unsigned v = 0;
+
+	while (p > from && p[-1] >= '0' && p[-1] <= '9')
+		p--;
+	if (p == end || end - p > 9 || *p == '0' || p - from < 3 || memcmp(p - 2, "):", 2) != 0)
+		return false;
+	for (q = p - 2; q > from && q[-1] != '('; q--)
+		;
+	if (q == from)
+		return false;
+	for (const char *d = p; d < end; d++)
+		v = 10 * v + (unsigned)(*d - '0');
+	f->function = q;
+	f->function_len = (size_t)(p - 2 - q);
+	f->line = v;
+	f->at = 0;
+	*begin = q - 1;
+	return true;
+}
+
+/* one frame of the text; what it names stays as it was if it makes no sense */
+static bool read_frame(const char *from, const char *end, struct rama_site_frame *f)
+{
+	const char *rest;
+
+	if (read_line(from, end, &rest, f)) {
+		if (rest > from) {
+			f->file = from;
+			f->file_len = (size_t)(rest - from);
+			f->n_build = 0;
+		}
+		return f->file != NULL;
+	}
+	f->function = NULL;
+	f->line = 0;
+	return read_address(from, end, &rest, &f->at) &&
+	       (rest == from || read_file(from, rest, f)) && f->file != NULL;
+}
+
 bool rama_site_next(const char *text, size_t len, size_t *at, struct rama_site_frame *f)
 {
-	const char *end = text + len, *from = text + *at, *next, *address;
+	const char *end = text + len, *from = text + *at, *next;
 
 	if (*at >= len || (*at == 0 ? *from != '@' : *from != ';'))
 		return false;
@@ -112,8 +207,7 @@ bool rama_site_next(const char *text, size_t len, size_t *at, struct rama_site_f
 	from++;
 	next = memchr(from, ';', (size_t)(end - from));
 	next = next != NULL ? next : end;
-	if (!read_address(from, next, &address, &f->at) ||
-	    (address > from && !read_file(from, address, f)) || f->file == NULL)
+	if (!read_frame(from, next, f))
 		return false;
 	*at = (size_t)(next - text);
 	return true;

@@ -4,8 +4,12 @@
  *   @/home/u/a.out[8f3c...]+0x11a9;+0x1190;/lib/libx.so[]+0x22
  *
  * a file, its build id in hexadecimal digits ("": it has none), and the address in that file that
- * the call returns to. Behind a ; those follow who called that place when it was met first; one
- * without a file is in the same as the one before. */
+ * the call returns to; or, of a language that knows its lines itself, a line of source:
+ *
+ *   @/home/u/train.py(Loader.read):18;(main):31
+ *
+ * Behind a ; those follow who called that place when it was met first; one without a file is in
+ * the same as the one before. */
 #ifndef RAMA_BASE_CODE_SITE_H
 #define RAMA_BASE_CODE_SITE_H
 
@@ -19,12 +23,16 @@
 struct rama_site_pen {
 	char *to;
 	size_t len, room;
+	size_t file, file_len; /* where the file of the last frame stands */
 };
 
 void rama_site_begin(struct rama_site_pen *p, char *to, size_t room);
 /* file: NULL: the one before. false: it does not fit, and nothing was added */
 bool rama_site_add(struct rama_site_pen *p, const char *file, const unsigned char *build,
 		   size_t n_build, uint64_t at);
+/* the same of a line of source; a file that is that of the frame before is left out */
+bool rama_site_add_line(struct rama_site_pen *p, const char *file, const char *function,
+			unsigned line);
 
 struct rama_site_frame {
 	const char *file; /* in the text; not ended by a NUL */
@@ -32,6 +40,9 @@ struct rama_site_frame {
 	unsigned char build[RAMA_SITE_BUILD];
 	size_t n_build;
 	uint64_t at;
+	const char *function; /* of a line of source, not ended by a NUL; NULL: it is an address */
+	size_t function_len;
+	unsigned line;
 };
 
 /* Is the text the name of a place? */

@@ -147,7 +147,7 @@ static void print_lost(const struct paper *p)
 
 	if (s->lost + s->missed + s->folded > 0)
 		warn(p, "lost",
-		     "%lld traced events, %lld calls not counted; %lld opens share one record",
+		     "%lld traced events, %lld calls not counted; %lld opens counted in groups",
 		     (long long)s->lost, (long long)s->missed, (long long)s->folded);
 	if (s->uring_missed > 0)
 		warn(p, "not seen", "%lld operation%s of io_uring: figures are lower bounds",

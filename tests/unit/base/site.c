@@ -39,6 +39,41 @@ static void what_is_put_is_read(void **state)
 	assert_false(rama_site_next(text, p.len, &at, &f));
 }
 
+static void lines_of_source_are_read(void **state)
+{
+	char text[RAMA_SITE_TEXT];
+	struct rama_site_frame f;
+	struct rama_site_pen p;
+	size_t at = 0;
+
+	(void)state;
+	rama_site_begin(&p, text, sizeof(text));
+	assert_true(rama_site_add_line(&p, "/home/u/a (1).py", "Loader.<locals>.read", 18));
+	assert_true(rama_site_add_line(&p, "/home/u/a (1).py", "<module>", 4000000000u / 10));
+	assert_true(rama_site_add_line(&p, "b:1.py", "f", 7));
+	assert_false(rama_site_add_line(&p, "b;1.py", "f", 7));
+	assert_false(rama_site_add_line(&p, "b.py", "f(x)", 7));
+	assert_false(rama_site_add_line(&p, "b.py", "f", 0));
+	assert_true(rama_site_add(&p, "/lib/x.so", build, 1, 0x10));
+	assert_string_equal(text, "@/home/u/a (1).py(Loader.<locals>.read):18;(<module>):400000000;"
+				  "b:1.py(f):7;/lib/x.so[8f]+0x10");
+	assert_true(rama_site_next(text, p.len, &at, &f));
+	assert_int_equal(f.line, 18);
+	assert_int_equal(f.file_len, strlen("/home/u/a (1).py"));
+	assert_int_equal(f.function_len, strlen("Loader.<locals>.read"));
+	assert_memory_equal(f.function, "Loader.<locals>.read", f.function_len);
+	assert_true(rama_site_next(text, p.len, &at, &f));
+	assert_int_equal(f.line, 400000000);
+	assert_memory_equal(f.file, "/home/u/a (1).py", f.file_len);
+	assert_true(rama_site_next(text, p.len, &at, &f));
+	assert_memory_equal(f.file, "b:1.py", f.file_len);
+	assert_true(rama_site_next(text, p.len, &at, &f));
+	assert_null(f.function);
+	assert_int_equal(f.at, 0x10);
+	assert_int_equal(f.n_build, 1);
+	assert_false(rama_site_next(text, p.len, &at, &f));
+}
+
 static void what_does_not_fit_is_left_out(void **state)
 {
 	char text[64], path[100];
@@ -75,6 +110,13 @@ static void other_texts_are_no_places(void **state)
 		"@/a[00112233445566778899aabbccddeeff0011223344]+0x1",
 		";/a[]+0x1",
 		"@a]+0x1",
+		"@/a.py(f):",
+		"@/a.py(f):0",
+		"@/a.py(f):01",
+		"@/a.pyf):1",
+		"@/a.py(f)1",
+		"@(f):1",
+		"@/a.py(f):1234567890",
 	};
 
 	(void)state;
@@ -83,5 +125,5 @@ static void other_texts_are_no_places(void **state)
 			fail_msg("%s", bad[i]);
 }
 
-UNIT_GROUP(site, test(what_is_put_is_read), test(what_does_not_fit_is_left_out),
-	   test(other_texts_are_no_places))
+UNIT_GROUP(site, test(what_is_put_is_read), test(lines_of_source_are_read),
+	   test(what_does_not_fit_is_left_out), test(other_texts_are_no_places))

@@ -337,14 +337,39 @@ static void memory_for_traces(void **state)
 
 static void system_files_are_not_recorded(void **state)
 {
-	static const char *const excluded[] = { "/etc/passwd", "/dev/null", "/usr/lib/a", "/bin/sh",
-						"/boot/x",     "/lib/a",    "/opt/a",	  "/sbin/a",
-						"/sys/a",      "/proc/1",   "/var/log" };
-	static const char *const recorded[] = {
-		"/etc",	    "/etcetera", "/home/u/a", "/data",	"/liberty/a",
-		"/lib64/a", "",		 "<STDIN>",   "/Var/a", "/var/opt/cray/dws/mounts/a",
-		"/e",	    "etc/a",	 "/{a",	      "/v"
-	};
+	static const char *const excluded[] = { "/etc/passwd",
+						"/dev/null",
+						"/usr/lib/a",
+						"/bin/sh",
+						"/boot/x",
+						"/lib/a",
+						"/opt/a",
+						"/sbin/a",
+						"/sys/a",
+						"/proc/1",
+						"/var/log",
+						"/dev/shm",
+						"/dev/shm/sem.a",
+						"/dev/shm/psm_1",
+						"/dev/shm/iorama-0/a/b",
+						"/dev/shm/vader_segment.h.0.1.2" };
+	static const char *const recorded[] = { "/etc",
+						"/etcetera",
+						"/home/u/a",
+						"/data",
+						"/liberty/a",
+						"/lib64/a",
+						"",
+						"<STDIN>",
+						"/Var/a",
+						"/var/opt/cray/dws/mounts/a",
+						"/e",
+						"etc/a",
+						"/{a",
+						"/v",
+						"/dev/shm/data.h5",
+						"/dev/shm/run/sem.a",
+						"/dev/shm/x/iorama-0" };
 
 	(void)state;
 	load(NULL, NULL);
