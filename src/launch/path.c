@@ -228,11 +228,11 @@ static void tell_one(const struct rama_launch_path_process *q, uint64_t calls,
 				 "them out of a pipe, or there was no room",
 				 q->name, (int)q->pid, unseen);
 	if (calls == 0)
-		rama_launch_note(
-			told, "path",
-			"%s %d: no request of the job was seen there (it has none, or they "
-			"came by io_uring)",
-			q->name, (int)q->pid);
+		rama_launch_note(told, "path", "%s %d: no request of the job was seen there (%s)",
+				 q->name, (int)q->pid,
+				 q->server ? "it has none, or what it does names no thread of a "
+					     "client: docs/path.md"
+					   : "it has none, or they came by io_uring");
 }
 
 void rama_launch_path_tell(const struct rama_launch_path *p, const struct rama_launch_told *told)
