@@ -565,6 +565,33 @@ def toy_run(build):
             expect({c["link"] for c in json.loads(told) if c["layer"] == "DISK"} == {"parent"}, "links of accesses")
 
 
+def toy_killed(build):
+    """Who kills iorama run --path leaves no daemon that goes on being observed, and no directory of its logs; the daemon lives."""
+    with cases.folders(build, "path-toy") as (observed, quiet):
+        built, mount = cases.Built(build), os.path.join(observed, "mnt")
+        program = built.compile_once("toyfuse", [HERE + "/toyfuse.c"], ["cc", "-D_GNU_SOURCE", "-O1", "-o", None, HERE + "/toyfuse.c", "-pthread"])
+        os.mkdir(mount)
+        env = cases.environment(IORAMA_DIR=os.path.join(quiet, "segments"), LC_ALL="C.UTF-8", TMPDIR=quiet)
+        daemon = subprocess.Popen([program, mount, "plain"], env=env, stdout=subprocess.PIPE, text=True, preexec_fn=cases.die_with_parent)
+        expect(daemon.stdout.readline() == "ready\n", "it cannot be mounted")
+        here = os.path.join(quiet, "here")
+        tool = subprocess.Popen([built.iorama, "run", "-q", "--path", "-o", observed + "/job.darshan", "--", "sh", "-c", "echo > %s; read x" % here],
+                                env=env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=cases.die_with_parent)  # fmt: skip
+        wait(lambda: os.path.exists(here), "the job")
+
+        def attach():
+            return subprocess.run([built.iorama, "attach", "-q", "--log-dir", quiet, str(daemon.pid)], env=env, capture_output=True, text=True, timeout=TIMEOUT)
+
+        expect("is attached already" in attach().stderr, "it was not attached")
+        tool.kill()
+        tool.communicate(timeout=TIMEOUT)
+        wait(lambda: attach().returncode == 0, "its end")
+        wait(lambda: not glob.glob(quiet + "/iorama-path-*"), "the end of the directory of its logs")
+        subprocess.run([built.iorama, "detach", "-q", str(daemon.pid)], env=env, check=True, timeout=TIMEOUT)
+        subprocess.run(["umount", mount], check=True)
+        expect(daemon.wait(TIMEOUT) == 0, "it ended with %d", daemon.returncode)
+
+
 def toy_uring(build):
     """What io_uring writes is done by threads of the kernel that no call knows: each request is linked with the operation that has its
     bytes, and what the daemon does for it is part of it."""
@@ -642,7 +669,7 @@ def strange(build):
 
 
 NAMES = {"buffered": buffered, "direct": direct, "mixed": mixed, "cycles": cycles, "preload": preload, "others": run_others,
-         "toy-plain": None, "toy-splice": None, "toy-pieces": None, "toy-helper": None, "toy-run": None, "toy-uring": None, "later": None, "strange": None, "users": users, **{"split-" + family: None for family in FAMILIES},
+         "toy-plain": None, "toy-splice": None, "toy-pieces": None, "toy-helper": None, "toy-run": None, "toy-uring": None, "toy-killed": None, "later": None, "strange": None, "users": users, **{"split-" + family: None for family in FAMILIES},
          **{"cycles-" + family: (lambda case, family=family: cycles_ranks(case, family)) for family in FAMILIES},
          **{"run-" + family: (lambda case, family=family: run_path(case, family)) for family in FAMILIES}}  # fmt: skip
 
@@ -653,8 +680,8 @@ def perform(build, name):
     if name.startswith("split-"):
         return split(build, name[6:])
     gluster.alone()
-    if name in ("toy-run", "toy-uring"):
-        return {"toy-run": toy_run, "toy-uring": toy_uring}[name](build)
+    if name in ("toy-run", "toy-uring", "toy-killed"):
+        return {"toy-run": toy_run, "toy-uring": toy_uring, "toy-killed": toy_killed}[name](build)
     if name.startswith("toy-"):
         return toy(build, name[4:])
     if name == "buffered":
