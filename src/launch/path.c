@@ -2,10 +2,14 @@
 #include "launch/path.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/attach.h"
@@ -78,6 +82,76 @@ static bool is_known(const struct rama_launch_path *p, pid_t pid)
 		if (p->process[i].pid == pid)
 			return true;
 	return false;
+}
+
+/* ---- if we are killed ------------------------------------------------------------------------ */
+
+/* Detached, and without the logs that nobody wants: else they would go on making events. */
+static void let_go(const struct rama_launch_path *p)
+{
+	struct rama_attach_options how = { .library = p->library,
+					   .settings = "",
+					   .patience = PATIENCE };
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct rama_attach_done done = { 0 };
+		struct rama_err e = { 0 };
+
+		if (rama_attach_end(p->process[i].pid, &how, &done, &e) == 0 && done.log[0] != '\0')
+			unlink(done.log);
+	}
+	rmdir(p->dir);
+}
+
+/* In the background, with nothing of ours but the pipe: its end, or a byte that all is done. */
+static void keep(const struct rama_launch_path *p, int until)
+{
+	int null = open("/dev/null", O_RDWR);
+	char byte;
+	ssize_t got;
+
+	setsid();
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	dup2(until, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	syscall(SYS_close_range, 3u, ~0u, 0u);
+	do
+		got = read(0, &byte, 1);
+	while (got < 0 && errno == EINTR);
+	if (got == 0)
+		let_go(p);
+	_exit(0);
+}
+
+/* It is nobody's child, since ours are those of the job. */
+static void start_keeper(struct rama_launch_path *p)
+{
+	int end[2];
+	pid_t between;
+
+	if (p->n == 0 || pipe2(end, O_CLOEXEC) != 0)
+		return;
+	between = fork();
+	if (between == 0) {
+		close(end[1]);
+		if (fork() == 0)
+			keep(p, end[0]);
+		_exit(0);
+	}
+	while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(end[0]);
+	p->keeper = end[1];
+}
+
+static void end_keeper(struct rama_launch_path *p)
+{
+	if (p->keeper > 0 && write(p->keeper, "", 1) == 1)
+		close(p->keeper);
+	p->keeper = 0;
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */
@@ -162,6 +236,7 @@ void rama_launch_path_begin(struct rama_launch_path *p, const char *library,
 			attach_to(p, daemons.pid[i], false, told);
 		for (size_t i = 0; i < servers.n; i++)
 			attach_to(p, servers.pid[i], true, told);
+		start_keeper(p);
 	}
 	rama_attach_list_fini(&daemons);
 	rama_attach_list_fini(&servers);
@@ -192,6 +267,7 @@ void rama_launch_path_end(struct rama_launch_path *p, const struct rama_launch_t
 		if (q->log != NULL)
 			p->served[p->n_served++] = (struct rama_gather_served){ .log = q->log };
 	}
+	end_keeper(p);
 }
 
 /* ---- what was not seen ----------------------------------------------------------------------- */
@@ -228,11 +304,11 @@ static void tell_one(const struct rama_launch_path_process *q, uint64_t calls,
 				 "them out of a pipe, or there was no room",
 				 q->name, (int)q->pid, unseen);
 	if (calls == 0)
-		rama_launch_note(
-			told, "path",
-			"%s %d: no request of the job was seen there (it has none, or they "
-			"came by io_uring)",
-			q->name, (int)q->pid);
+		rama_launch_note(told, "path", "%s %d: no request of the job was seen there (%s)",
+				 q->name, (int)q->pid,
+				 q->server ? "it has none, or what it does names no thread of a "
+					     "client: docs/path.md"
+					   : "it has none, or they came by io_uring");
 }
 
 void rama_launch_path_tell(const struct rama_launch_path *p, const struct rama_launch_told *told)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* path.h: `iorama run --path`: while a job runs the FUSE daemons of this host's mounts and the file
  * servers on it are observed, too. They are attached to before the job begins and detached when it
- * has ended; what they did for it becomes part of its log. What could not be seen is told, in one
- * line each. */
+ * has ended, by a process in the background if we are killed; what they did for it becomes part of
+ * its log. What could not be seen is told, in one line each. */
 #ifndef RAMA_LAUNCH_PATH_H
 #define RAMA_LAUNCH_PATH_H
 
@@ -25,6 +25,7 @@ struct rama_launch_path {
 	size_t n;
 	char dir[64]; /* of their logs */
 	char library[4096 + 64];
+	int keeper; /* what ends when we do; 0: nobody waits for it */
 	struct rama_gather_served served[RAMA_LAUNCH_PATH_MOST];
 	size_t n_served;
 };

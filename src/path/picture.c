@@ -177,6 +177,9 @@ static int find_shown(const struct rama_path *p, const struct rama_path_ask *ask
 	if (rc == 0)
 		qsort(all, l->all, sizeof(*all), slower);
 	l->n = l->all < SHOWN_MOST ? l->all : SHOWN_MOST;
+	/* whose bar would not be seen would still have one of throughput, which hides all others */
+	while (l->n > 1 && all[l->n - 1].took < all[0].took / HEIGHT)
+		l->n--;
 	for (size_t i = 0; rc == 0 && i < l->n; i++) {
 		struct shown *s = &l->at[i];
 

@@ -161,6 +161,14 @@ def windows(calls):
     return found
 
 
+def check_picture(case):
+    """It has the slowest calls, but none that is too short to be seen beside them."""
+    tops = [c["time"] for c in case.path("--calls") if c["role"] == "application" and not c["parent"]]
+    seen = [t for t in tops if t >= max(tops) // 150]
+    shown = case.call("path", "--svg", case.log).count(": the call itself ")
+    expect(shown == min(len(seen), 24) < len(tops), "%d of %d calls are shown", shown, len(tops))
+
+
 def stairs(start):
     """Four writers of one file take turns in the client: each begins when the one before has ended. Four files: they do not."""
     case = start()
@@ -168,6 +176,7 @@ def stairs(start):
     for one, after in zip(found, found[1:]):
         expect(after[0] >= one[1] - 1e6 and after[2] > one[2], "no stairs: %s", found)
     expect("C04" in case.findings(), "no finding tells of it")
+    check_picture(case)
     found = windows(case.observe(WRITERS, 4, 8 * MIB, case.file("own%d")))
     expect(any(after[0] < one[1] for one, after in zip(found, found[1:])), "stairs with four files: %s", found)
     expect("C04" not in case.findings(), "a finding tells of writers of one file")

@@ -565,6 +565,68 @@ def toy_run(build):
             expect({c["link"] for c in json.loads(told) if c["layer"] == "DISK"} == {"parent"}, "links of accesses")
 
 
+def toy_killed(build):
+    """Who kills iorama run --path leaves no daemon that goes on being observed, and no directory of its logs; the daemon lives."""
+    with cases.folders(build, "path-toy") as (observed, quiet):
+        built, mount = cases.Built(build), os.path.join(observed, "mnt")
+        program = built.compile_once("toyfuse", [HERE + "/toyfuse.c"], ["cc", "-D_GNU_SOURCE", "-O1", "-o", None, HERE + "/toyfuse.c", "-pthread"])
+        os.mkdir(mount)
+        env = cases.environment(IORAMA_DIR=os.path.join(quiet, "segments"), LC_ALL="C.UTF-8", TMPDIR=quiet)
+        daemon = subprocess.Popen([program, mount, "plain"], env=env, stdout=subprocess.PIPE, text=True, preexec_fn=cases.die_with_parent)
+        expect(daemon.stdout.readline() == "ready\n", "it cannot be mounted")
+        here = os.path.join(quiet, "here")
+        tool = subprocess.Popen([built.iorama, "run", "-q", "--path", "-o", observed + "/job.darshan", "--", "sh", "-c", "echo > %s; read x" % here],
+                                env=env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=cases.die_with_parent)  # fmt: skip
+        wait(lambda: os.path.exists(here), "the job")
+
+        def attach():
+            return subprocess.run([built.iorama, "attach", "-q", "--log-dir", quiet, str(daemon.pid)], env=env, capture_output=True, text=True, timeout=TIMEOUT)
+
+        expect("is attached already" in attach().stderr, "it was not attached")
+        tool.kill()
+        tool.communicate(timeout=TIMEOUT)
+        wait(lambda: attach().returncode == 0, "its end")
+        wait(lambda: not glob.glob(quiet + "/iorama-path-*"), "the end of the directory of its logs")
+        subprocess.run([built.iorama, "detach", "-q", str(daemon.pid)], env=env, check=True, timeout=TIMEOUT)
+        subprocess.run(["umount", mount], check=True)
+        expect(daemon.wait(TIMEOUT) == 0, "it ended with %d", daemon.returncode)
+
+
+def toy_uring(build):
+    """What io_uring writes is done by threads of the kernel that no call knows: each request is linked with the operation that has its
+    bytes, and what the daemon does for it is part of it."""
+    cases.need("fio")
+    with cases.folders(build, "path-toy") as (observed, quiet):
+        built, mount, backing = cases.Built(build), os.path.join(observed, "mnt"), os.path.join(observed, "backing")
+        program = built.compile_once("toyfuse", [HERE + "/toyfuse.c"], ["cc", "-D_GNU_SOURCE", "-O1", "-o", None, HERE + "/toyfuse.c", "-pthread"])
+        os.mkdir(mount)
+        env = cases.environment(IORAMA_DIR=os.path.join(quiet, "segments"), LC_ALL="C.UTF-8")
+        daemon = subprocess.Popen([program, mount, "pieces", backing], env=env, stdout=subprocess.PIPE, text=True, preexec_fn=cases.die_with_parent)
+        expect(daemon.stdout.readline() == "ready\n", "it cannot be mounted")
+        log, n = os.path.join(observed, "job.darshan"), random.randrange(4, 30)
+        fd = os.open(mount + "/f", os.O_WRONLY)  # as long as it will be: else fio makes a new one, which this daemon cannot
+        write_all(fd, b"e", 16384 * n - 1)
+        os.close(fd)
+        done = subprocess.run([built.iorama, "run", "-q", "--path", "-o", log, "--", "fio", "--name=u", "--ioengine=io_uring", "--rw=write", "--bs=16k",
+                               "--size=%dk" % (16 * n), "--iodepth=4", "--filename=%s/f" % mount, "--output=" + os.path.join(quiet, "fio")],
+                              env=env, capture_output=True, text=True, timeout=TIMEOUT, cwd=quiet)  # fmt: skip
+        subprocess.run(["umount", mount], check=True)
+        written = int(daemon.stdout.readline().split()[1]) - 1
+        daemon.wait(TIMEOUT)
+        if done.returncode != 0 and cases.text_of("/proc/sys/kernel/io_uring_disabled").strip() != "0":
+            raise Skip("there is no io_uring here")
+        expect(done.returncode == 0, "%s %s", done.stderr, cases.text_of(os.path.join(quiet, "fio")))
+        calls = json.loads(subprocess.run([built.iorama, "path", "--calls", "--json", log], capture_output=True, text=True, timeout=TIMEOUT).stdout)
+        rings = {c["call"]: c for c in calls if c["operation"] == "io_uring WRITE"}
+        requests = [c for c in calls if c["layer"] == "FUSE" and c["kind"] == "write"]
+        print("%d operations, %d requests, links %s" % (len(rings), len(requests), {c["link"] for c in requests}))
+        expect(len(rings) == n and len(requests) == written >= n, "%d operations, %d of %d requests", len(rings), len(requests), written)
+        for c in requests:
+            above = rings[c["parent"]]
+            expect(c["link"] in ("range", "later") and above["offset"] <= c["offset"] and c["offset"] + c["bytes"] <= above["offset"] + above["bytes"], "%s", c)
+            expect(c["disk_accesses"] == 1, "its access: %s", c)
+
+
 def strange(build):
     """A version that is not known, or a table that does not look as it should: said, nothing is touched, and it goes on."""
     with cases.folders(build, "path-strange") as (observed, quiet):
@@ -607,7 +669,7 @@ def strange(build):
 
 
 NAMES = {"buffered": buffered, "direct": direct, "mixed": mixed, "cycles": cycles, "preload": preload, "others": run_others,
-         "toy-plain": None, "toy-splice": None, "toy-pieces": None, "toy-helper": None, "toy-run": None, "later": None, "strange": None, "users": users, **{"split-" + family: None for family in FAMILIES},
+         "toy-plain": None, "toy-splice": None, "toy-pieces": None, "toy-helper": None, "toy-run": None, "toy-uring": None, "toy-killed": None, "later": None, "strange": None, "users": users, **{"split-" + family: None for family in FAMILIES},
          **{"cycles-" + family: (lambda case, family=family: cycles_ranks(case, family)) for family in FAMILIES},
          **{"run-" + family: (lambda case, family=family: run_path(case, family)) for family in FAMILIES}}  # fmt: skip
 
@@ -618,8 +680,8 @@ def perform(build, name):
     if name.startswith("split-"):
         return split(build, name[6:])
     gluster.alone()
-    if name == "toy-run":
-        return toy_run(build)
+    if name in ("toy-run", "toy-uring", "toy-killed"):
+        return {"toy-run": toy_run, "toy-uring": toy_uring, "toy-killed": toy_killed}[name](build)
     if name.startswith("toy-"):
         return toy(build, name[4:])
     if name == "buffered":

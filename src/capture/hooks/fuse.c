@@ -58,6 +58,9 @@ void rama_cap_fuse_forget(int fd)
 #define NEAR 8	    /* places that a request may have */
 #define BUSY 1 /* unique of a place that is being filled or emptied; those of requests are even */
 
+/* What is done for each request of the kernel, and so inline. */
+#define ROW inline __attribute__((always_inline))
+
 struct place {
 	_Atomic uint64_t unique;    /* 0: free */
 	struct rama_cap_request is; /* event.start: ticks; event.call: the id it has for what the
@@ -72,7 +75,7 @@ static struct place *place_at(uint64_t unique, unsigned i)
 }
 
 /* the one that may be filled: a free one, or that of a request that was never answered */
-static struct place *take_place(uint64_t unique)
+static ROW struct place *take_place(uint64_t unique)
 {
 	struct place *oldest = NULL;
 
@@ -97,7 +100,7 @@ static struct place *take_place(uint64_t unique)
 }
 
 /* now ours, until its number is 0 or what it was */
-static struct place *find_place(uint64_t unique)
+static ROW struct place *find_place(uint64_t unique)
 {
 	for (unsigned i = 0; i < NEAR; i++) {
 		struct place *p = place_at(unique, i);
@@ -113,28 +116,29 @@ static struct place *find_place(uint64_t unique)
 
 static RAMA_CAP_TLS struct {
 	uint64_t unique, tid;
-	/* a request that was spliced into a pipe: all its bytes, and when; 0: there is none */
-	uint64_t piped, piped_at;
+	size_t piped; /* bytes of a request that was spliced into a pipe; 0: there is none */
 	unsigned char head[RAMA_CORE_FUSE_OUT]; /* of an answer that lies in a pipe; */
 	size_t head_n;				/* so much of it */
 	uint32_t part; /* the id that what this thread does is part of; 0: none */
 } now;
 
 /* What this thread does from now on is no part of a request any more. */
-static void part_ends(void)
+static ROW void part_ends(void)
 {
-	if (now.part && rama_cap_thread.parent == now.part)
+	if (RAMA_CAP_LIKELY(!now.part))
+		return;
+	if (rama_cap_thread.parent == now.part)
 		rama_cap_thread.parent = 0;
 	now.part = 0;
 }
 
 /* A daemon that does what it is asked for in the thread that reads and answers: what that calls
  * meanwhile is part of the request. Clients of GlusterFS are none, and need not pay for it. */
-static void part_begins(struct place *p)
+static __attribute__((noinline)) void part_begins(struct place *p)
 {
 	struct rama_cap_thread *t = &rama_cap_thread;
 
-	if (rama_cap_hooks_armed || t->live != *rama_cap_live || !t->lane || t->parent)
+	if (t->live != *rama_cap_live || !t->lane || t->parent)
 		return;
 	now.part = (uint32_t)++t->lane->calls;
 	p->is.event.call = t->parent = now.part;
@@ -168,13 +172,20 @@ static inline const unsigned char *first_bytes(unsigned char *room, size_t *n,
 	return room;
 }
 
-/* p: its first bytes, `have` of `whole`; at: when it came, in ticks */
-static void take_request(const unsigned char *head, size_t have, size_t whole, uint64_t at)
+void rama_cap_fuse_request(const struct iovec *iov, int cnt, ssize_t r)
 {
+	unsigned char room[RAMA_CORE_FUSE_IN];
+	const unsigned char *head;
 	struct rama_core_fuse_request q;
+	size_t have = sizeof(room);
 	struct place *p;
 
-	if (RAMA_CAP_UNLIKELY(!rama_core_fuse_request(&q, head, have, whole))) {
+	now.unique = 0;
+	part_ends();
+	if (r <= 0 || (!rama_cap_eventful(RAMA_SEG_LAYER_FUSE) && !rama_cap_requests_count()))
+		return;
+	head = first_bytes(room, &have, iov, cnt, (size_t)r);
+	if (RAMA_CAP_UNLIKELY(!rama_core_fuse_request(&q, head, have, (size_t)r))) {
 		rama_cap_hooks_unseen();
 		return;
 	}
@@ -185,7 +196,7 @@ static void take_request(const unsigned char *head, size_t have, size_t whole, u
 		rama_cap_hooks_unseen();
 		return;
 	}
-	p->is.event.start = at;
+	p->is.event.start = rama_cap_ticks();
 	p->is.event.off = q.off;
 	p->is.event.layer = RAMA_SEG_LAYER_FUSE;
 	p->is.event.kind = q.kind;
@@ -198,27 +209,9 @@ static void take_request(const unsigned char *head, size_t have, size_t whole, u
 	p->is.link.user = q.uid + 1;
 	now.unique = q.unique;
 	now.tid = q.tid;
-	part_begins(p);
+	if (RAMA_CAP_UNLIKELY(!rama_cap_hooks_armed))
+		part_begins(p);
 	atomic_store_explicit(&p->unique, q.unique, memory_order_release);
-}
-
-static bool wanted(void)
-{
-	return rama_cap_eventful(RAMA_SEG_LAYER_FUSE) || rama_cap_requests_count();
-}
-
-void rama_cap_fuse_request(const struct iovec *iov, int cnt, ssize_t r)
-{
-	unsigned char room[RAMA_CORE_FUSE_IN];
-	const unsigned char *head;
-	size_t have = sizeof(room);
-
-	now.unique = 0;
-	part_ends();
-	if (r <= 0 || !wanted())
-		return;
-	head = first_bytes(room, &have, iov, cnt, (size_t)r);
-	take_request(head, have, (size_t)r, rama_cap_ticks());
 }
 
 /* ---- through pipes --------------------------------------------------------------------------- */
@@ -226,19 +219,17 @@ void rama_cap_fuse_request(const struct iovec *iov, int cnt, ssize_t r)
 /* The first that begins with the length of what was spliced is it. */
 static bool take_piped(const struct iovec *iov, int cnt, ssize_t r)
 {
-	unsigned char room[RAMA_CORE_FUSE_IN];
-	const unsigned char *head;
-	size_t have = sizeof(room);
-	uint64_t whole = now.piped;
+	size_t whole = now.piped;
+	struct iovec read;
 
-	if (whole == 0 || r < RAMA_CORE_FUSE_IN_HEAD)
+	if (whole == 0 || cnt == 0 || r < RAMA_CORE_FUSE_IN_HEAD)
 		return false;
-	head = first_bytes(room, &have, iov, cnt, (size_t)r);
-	if (rama_core_fuse_u32(head) != whole)
+	read = (struct iovec){ iov[0].iov_base,
+			       iov[0].iov_len < (size_t)r ? iov[0].iov_len : (size_t)r };
+	if (read.iov_len < RAMA_CORE_FUSE_IN_HEAD || rama_core_fuse_u32(read.iov_base) != whole)
 		return false;
 	now.piped = 0;
-	if (wanted())
-		take_request(head, have, whole, now.piped_at);
+	rama_cap_fuse_request(&read, 1, (ssize_t)whole);
 	return true;
 }
 
@@ -255,30 +246,6 @@ void rama_cap_fuse_vmspliced(const struct iovec *iov, size_t cnt, ssize_t r)
 	if (cnt <= INT32_MAX && r > 0 && !take_piped(iov, (int)cnt, r))
 		now.head_n += collect(now.head + now.head_n, sizeof(now.head) - now.head_n, iov,
 				      (int)cnt, (size_t)r);
-}
-
-static void answer(const unsigned char *head, size_t have, size_t whole, uint64_t until);
-
-void rama_cap_fuse_spliced(int in, int out, ssize_t r, uint64_t until)
-{
-	uint64_t at = rama_cap_ticks();
-
-	if (rama_cap_fuse_is(in)) {
-		if (now.piped) /* nobody of us has seen who took it */
-			rama_cap_hooks_unseen();
-		now.piped = r > 0 ? (uint64_t)r : 0;
-		now.piped_at = at;
-		now.unique = 0;
-		part_ends();
-	}
-	if (!rama_cap_fuse_is(out) || (r < 0 && errno != ENOENT))
-		return;
-	if (now.head_n < RAMA_CORE_FUSE_OUT_LEAST ||
-	    (r >= 0 && rama_core_fuse_u32(now.head) != (uint64_t)r))
-		rama_cap_hooks_unseen();
-	else
-		answer(now.head, now.head_n, rama_core_fuse_u32(now.head), until);
-	now.head_n = 0;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -327,29 +294,14 @@ static void tell(struct place *p, const struct rama_core_fuse_answer *a, uint64_
 	rama_cap_free(t);
 }
 
-/* head: its first bytes, `have` of `whole` */
-static void answer(const unsigned char *head, size_t have, size_t whole, uint64_t until)
-{
-	struct rama_core_fuse_answer a;
-	uint64_t unique = rama_core_fuse_answered(head, have);
-	struct place *p = unique > BUSY ? find_place(unique) : NULL;
-
-	if (!p)
-		return; /* it came before we did, or is of no kind that is told */
-	if (now.unique == unique) {
-		now.unique = 0;
-		part_ends();
-	}
-	if (rama_core_fuse_answer(&a, p->is.event.kind, head, have, whole))
-		tell(p, &a, until);
-	atomic_store_explicit(&p->unique, 0, memory_order_release);
-}
-
 void rama_cap_fuse_answer(const struct iovec *iov, int cnt, uint64_t until)
 {
 	unsigned char room[RAMA_CORE_FUSE_OUT];
 	const unsigned char *head;
+	struct rama_core_fuse_answer a;
 	size_t whole = 0, have = sizeof(room);
+	struct place *p;
+	uint64_t unique;
 
 	for (int i = 0; i < cnt; i++)
 		whole += iov[i].iov_len;
@@ -363,7 +315,41 @@ void rama_cap_fuse_answer(const struct iovec *iov, int cnt, uint64_t until)
 	} else {
 		head = first_bytes(room, &have, iov, cnt, whole);
 	}
-	answer(head, have, whole, until);
+	unique = rama_core_fuse_answered(head, have);
+	p = unique > BUSY ? find_place(unique) : NULL;
+	if (!p)
+		return; /* it came before we did, or is of no kind that is told */
+	if (now.unique == unique) {
+		now.unique = 0;
+		part_ends();
+	}
+	if (rama_core_fuse_answer(&a, p->is.event.kind, head, have, whole))
+		tell(p, &a, until);
+	atomic_store_explicit(&p->unique, 0, memory_order_release);
+}
+
+void rama_cap_fuse_spliced(int in, int out, ssize_t r, uint64_t until)
+{
+	if (rama_cap_fuse_is(in)) {
+		if (now.piped) /* nobody of us has seen who took it */
+			rama_cap_hooks_unseen();
+		now.piped = r > 0 ? (size_t)r : 0;
+		now.unique = 0;
+		part_ends();
+	}
+	if (!rama_cap_fuse_is(out) || (r < 0 && errno != ENOENT))
+		return;
+	if (now.head_n < RAMA_CORE_FUSE_OUT_LEAST ||
+	    (r >= 0 && rama_core_fuse_u32(now.head) != (uint64_t)r)) {
+		rama_cap_hooks_unseen();
+	} else {
+		/* no more than the head is read of it */
+		struct iovec all = { now.head, rama_core_fuse_u32(now.head) };
+
+		memset(now.head + now.head_n, 0, sizeof(now.head) - now.head_n);
+		rama_cap_fuse_answer(&all, 1, until);
+	}
+	now.head_n = 0;
 }
 
 uint64_t rama_cap_fuse_current(uint64_t *tid)
