@@ -226,7 +226,7 @@ const struct rama_query_columns rama_query_files_columns = { 8, file_names, file
 	" AS t FROM counters_" m " WHERE job = $1 GROUP BY record"
 /* clang-format on */
 
-/* places in a program, and records of modules that are of no file, have names, too: they are none */
+/* places in a program, and records of modules of no file, have names, too: they are none */
 int rama_query_files_list(struct rama_store *s, int64_t job, uint64_t limit, rama_store_row_fn fn,
 			  void *ctx, struct rama_err *e)
 {
