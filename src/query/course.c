@@ -226,6 +226,7 @@ const struct rama_query_columns rama_query_files_columns = { 8, file_names, file
 	" AS t FROM counters_" m " WHERE job = $1 GROUP BY record"
 /* clang-format on */
 
+/* places in a program, and records of modules of no file, have names, too: they are none */
 int rama_query_files_list(struct rama_store *s, int64_t job, uint64_t limit, rama_store_row_fn fn,
 			  void *ctx, struct rama_err *e)
 {
@@ -233,7 +234,9 @@ int rama_query_files_list(struct rama_store *s, int64_t job, uint64_t limit, ram
 		"SELECT f.record, f.path, sum(c.br), sum(c.bw), sum(c.r), sum(c.w), sum(c.o),"
 		" sum(c.t) FROM files f LEFT JOIN (" OF("posix") " UNION ALL " OF(
 			"stdio") ") c ON"
-				 " c.record = f.record WHERE f.job = $1 GROUP BY f.record, f.path"
+				 " c.record = f.record WHERE f.job = $1 AND (c.record IS NOT NULL "
+				 "OR f.path"
+				 " LIKE '/%' OR f.path LIKE '<%') GROUP BY f.record, f.path"
 				 " ORDER BY coalesce(sum(c.br) + sum(c.bw), -1) DESC, f.path LIMIT "
 				 "$2";
 	struct rama_store_cell args[2] = { rama_query_cell_int(job),

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "diagnose/diagnose.h"
 #include "query/sql.h"
 
 #define REAL(x) "CAST(" x " AS DOUBLE PRECISION)"
@@ -107,12 +106,6 @@ int rama_query_moving_list(struct rama_store *s, const struct rama_query_site *q
 
 /* ---- what costs ------------------------------------------------------------------------------ */
 
-static const char *const rule_names[] = { "rule", "level",     "jobs", "users",
-					  "cost", "node_time", "title" };
-static const char *const rule_units[] = { "text", "text", "count", "count", "s", "s", "text" };
-const struct rama_query_columns rama_query_rules_columns = { N(rule_names), rule_names,
-							     rule_units };
-
 static int take_first(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)e;
@@ -121,63 +114,17 @@ static int take_first(void *ctx, const struct rama_store_row *row, struct rama_e
 	return 1;
 }
 
-/* The least number of jobs since then, so that what others have of theirs is a part of a key.
- * Numbers go with time, but for logs that come late. + 0: PostgreSQL is not to go through all
- * numbers from the first on. */
-static int find_first(struct rama_store *s, int64_t since, struct rama_store_cell *first,
-		      struct rama_err *e)
+int rama_query_first_job(struct rama_store *s, int64_t since, struct rama_store_cell *first,
+			 struct rama_err *e)
 {
 	struct rama_store_cell arg = rama_query_cell_int(since);
 	int64_t number = INT64_MAX;
+	/* + 0: PostgreSQL is not to go through all numbers from the first on */
 	int rc = rama_store_select(s, "SELECT min(number + 0) FROM jobs WHERE start_ns >= $1", &arg,
 				   1, take_first, &number, e);
 
 	*first = rama_query_cell_int(number);
 	return rc < 0 ? rc : 0;
-}
-
-struct named {
-	rama_store_row_fn fn;
-	void *ctx;
-};
-
-/* what a rule is called stands in no store; one of another version has no name here */
-static int add_name(void *ctx, const struct rama_store_row *row, struct rama_err *e)
-{
-	const struct rama_diag_rule *rule = rama_diag_rule_find(row->cell[0].text);
-	struct rama_store_cell cell[N(rule_names)];
-	const struct named *k = ctx;
-
-	memcpy(cell, row->cell, (N(rule_names) - 1) * sizeof(*cell));
-	/* codes of other programs are found, too */
-	cell[N(rule_names) - 1] = rama_query_cell_text(
-		rule != NULL && strcmp(rule->id, row->cell[0].text) == 0 ? rule->title : "");
-	return k->fn(k->ctx, &(struct rama_store_row){ N(rule_names), rule_names, cell }, e);
-}
-
-int rama_query_rules_list(struct rama_store *s, const struct rama_query_site *q,
-			  rama_store_row_fn fn, void *ctx, struct rama_err *e)
-{
-	struct rama_store_cell args[2] = { rama_query_cell_int(q->since) };
-	struct named k = { fn, ctx };
-	struct rama_query_sql sql;
-	int rc = find_first(s, q->since, &args[1], e);
-
-	if (rc != 0)
-		return rc;
-
-	/* CROSS: SQLite is not to read all findings there are, in the order of their rules */
-	rama_query_sql_init(&sql);
-	rama_query_sql_add(&sql,
-			   "SELECT f.rule, f.level, count(DISTINCT j.number), "
-			   "count(DISTINCT j.username), sum(coalesce(f.cost, 0)), "
-			   "sum(coalesce(f.cost, 0) * " NODES ") FROM jobs j CROSS JOIN findings f "
-			   "WHERE f.job = j.number AND f.level IN ('HIGH', 'WARN') AND "
-			   "j.start_ns >= ? AND f.job >= ?",
-			   args);
-	rama_query_seen_add(&sql, "j.username", &q->seen);
-	rama_query_sql_add(&sql, " GROUP BY f.rule, f.level ORDER BY 6 DESC, 1, 2", NULL);
-	return end(&sql, s, q->limit, add_name, &k, e);
 }
 
 static const struct {
@@ -207,7 +154,7 @@ int rama_query_ranking_list(struct rama_store *s, const struct rama_query_site *
 		i++;
 	if (i == N(rankings))
 		return rama_err_set(e, RAMA_EUSAGE, "no such metric");
-	rc = find_first(s, q->since, &first, e);
+	rc = rama_query_first_job(s, q->since, &first, e);
 	if (rc != 0)
 		return rc;
 	args[0] = rama_query_cell_text(rankings[i].figure);

@@ -26,6 +26,11 @@ extern const struct rama_query_columns rama_query_moving_columns;
 int rama_query_moving_list(struct rama_store *s, const struct rama_query_site *q,
 			   rama_store_row_fn fn, void *ctx, struct rama_err *e);
 
+/* The least number of jobs since then (ns), so that what others have of theirs is a part of a key.
+ * Numbers go with time, but for logs that come late. */
+int rama_query_first_job(struct rama_store *s, int64_t since, struct rama_store_cell *first,
+			 struct rama_err *e);
+
 /* rules whose findings (HIGH, WARN) cost most, in node seconds */
 extern const struct rama_query_columns rama_query_rules_columns;
 int rama_query_rules_list(struct rama_store *s, const struct rama_query_site *q,

@@ -160,8 +160,12 @@ def entering(case):
     expect(served.ask("/api/1/session", "POST", token=False, body=right, headers=own.items()).status in (200, 429), "the right one after them")
     case.wait(lambda: served.ask("/api/1/session", "DELETE", token=False, headers={**own, **with_it}.items()).status == 200, "logging out")
     case.wait(lambda: served.ask("/api/1/jobs", token=False, headers=with_it.items()).status == 401, "the cookie is worth nothing")
-    codes = [served.ask("/health").status for _ in range(40)]
-    expect(429 in codes and 200 in codes, "nobody waits: %s", codes)
+    codes = set()
+    for _ in range(1000):  # faster than --rate, also where others have the machine
+        codes.add(served.ask("/health").status)
+        if codes >= {200, 429}:
+            break
+    expect(codes == {200, 429}, "nobody waits: %s", codes)
     served.end()
     expect(served.token not in served.process.said(), "the token is in what it says")
 

@@ -83,7 +83,7 @@ def agent(case):
             except ConnectionError:
                 pass
     expect(get()[0] and process.poll() is None, "it is well")
-    expect(time.monotonic() - began < 90, "held for %d s", time.monotonic() - began)
+    expect(time.monotonic() - began < 200, "held for %d s", time.monotonic() - began)
     for s in slow:
         s.close()
     case.end(process, send=15)

@@ -39,7 +39,7 @@ def start_nginx(case, served):
     """The example of docs/site.md at a port of its own, which is returned: ada and bob may come in."""
     program = shutil.which("nginx") or "/usr/sbin/nginx"
     port, passwords = servers.free_port(), passwords_of(case, lambda: "{PLAIN}secret")
-    example = example_of("nginx", ("listen 443 ssl;", "listen 127.0.0.1:%d;" % port), ("/run/iorama/serve", served.socket),
+    example = example_of("nginx", ("listen 443 ssl;", "listen 127.0.0.1:%d;" % port), ("/run/iorama-serve/socket", served.socket),
                          ("/etc/nginx/iorama.users", passwords))  # fmt: skip
     with open(case.path("nginx.conf"), "w") as file:
         file.write("daemon off; master_process off; pid %s; error_log %s;\nevents {}\nhttp { access_log %s; client_body_temp_path %s; proxy_temp_path %s;"
@@ -141,7 +141,7 @@ def apache(case):
     served = Served(case, "--rate", "0", "--trust-header", "X-Remote-User", "--host", "portal.example.org", "--proxy", "www-data", store=store)
     port = servers.free_port()
     passwords = passwords_of(case, lambda: subprocess.run(["openssl", "passwd", "-apr1", "secret"], capture_output=True, text=True, check=True).stdout.strip())
-    example = example_of("apache", ("*:443", "127.0.0.1:%d" % port), ("/run/iorama/serve", served.socket), ("/etc/apache2/iorama.users", passwords))
+    example = example_of("apache", ("*:443", "127.0.0.1:%d" % port), ("/run/iorama-serve/socket", served.socket), ("/etc/apache2/iorama.users", passwords))
     user = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
     for folder in (case.folder, os.path.dirname(case.folder)):  # its workers have to get to the socket
         os.chmod(folder, os.stat(folder).st_mode | 0o011)

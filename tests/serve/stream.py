@@ -24,7 +24,7 @@ def running(case):
     # 24 MiB in about six seconds, and a word when it may end
     script = "for i in 1 2 3 4 5 6; do dd if=/dev/zero of=%s.$i bs=1M count=4 2>/dev/null; sleep 1; done" % out
     process = case.start(case.iorama, "run", "-q", "--live", "-o", case.path("run.darshan"), "--", "sh", "-c", script)
-    states, job, deadline = [], None, time.monotonic() + 100
+    states, job, deadline = [], None, time.monotonic() + 200
     while not (states and states[-1] == "done") and time.monotonic() < deadline:
         _, data = frame(response)
         for row in data["jobs"]:
@@ -171,7 +171,7 @@ def many(case):
     jobs = case.wait(lambda: [j for j in [[r["number"] for r in case.rows("SELECT number FROM jobs WHERE number > ?", before)]] if len(j) == 4], "four jobs")[0]
     many = Viewers(served, viewers, ",".join("job:%d" % job for job in jobs))
     begin, spent = time.monotonic(), cpu_of(served.process.pid)
-    end = begin + 60 + 3 * rounds
+    end = begin + 180 + 3 * rounds
     while any(process.poll() is None for process in runs):
         many.read()
         expect(time.monotonic() < end, "jobs do not end")

@@ -18,7 +18,7 @@ const sizeOf = (text) => {
 };
 
 site.real();
-await site.serve();
+await site.serve([]); // eight tabs of one viewer ask no more than a viewer may
 try {
   let page = await site.open(`${site.base}#${site.fragment}`);
   await page.waitForSelector("tbody tr");

@@ -54,8 +54,9 @@ export class Site {
     this.run(this.iorama, "index", "-q", this.out);
   }
 
-  async serve() {
-    const words = ["serve", "-q", "--listen", "0", "--rate", "0", "--token", join(this.out, "token")];
+  // pages are opened faster here than people do: only where it is asked for, no more is answered than people may ask
+  async serve(limits = ["--rate", "0"]) {
+    const words = ["serve", "-q", "--listen", "0", ...limits, "--token", join(this.out, "token")];
     const server = spawn(this.iorama, words, { env: this.environment });
     this.started.push(server);
     const address = await new Promise((done, failed) => {

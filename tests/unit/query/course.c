@@ -260,6 +260,34 @@ static int take_run(void *ctx, const struct rama_store_row *row, struct rama_err
 	return 0;
 }
 
+static int add_path(void *ctx, const struct rama_store_row *row, struct rama_err *e)
+{
+	char *to = ctx;
+
+	(void)e;
+	strcat(strcat(to, row->cell[1].text), "\n");
+	return 0;
+}
+
+/* What has a name is not always a file. */
+static void only_files(void **state)
+{
+	struct rama_store *s = fresh();
+	struct rama_err e = { 0 };
+	char got[200] = "";
+
+	(void)state;
+	run_script(s, "INSERT INTO files (job, record, path) VALUES (1, 1, '/a/b'), (1, 2, "
+		      "'@/bin/x+0x5'), (1, 3, 'heatmap:POSIX'), (1, 4, 'PROCESS'), (1, 5, "
+		      "'<STDERR>'), (1, 6, 'relative'), (1, 7, 'unseen'), (2, 8, '/other');"
+		      "INSERT INTO counters_posix (job, number, record, rank, posix_bytes_read, "
+		      "posix_bytes_written) VALUES "
+		      "(1, 0, 6, 0, 5, 5)");
+	assert_int_equal(rama_query_files_list(s, 1, 99, add_path, got, &e), 0);
+	assert_string_equal(got, "relative\n/a/b\n<STDERR>\n");
+	rama_store_close(s);
+}
+
 static void runs_that_are_alike(void **state)
 {
 	static const char *const bob[] = { "bob" };
@@ -299,4 +327,4 @@ static void runs_that_are_alike(void **state)
 }
 
 UNIT_GROUP(course, test(steps_that_fit), test(parts_of_the_time), test(ranks_together),
-	   test(small_pictures), test(runs_that_are_alike))
+	   test(small_pictures), test(only_files), test(runs_that_are_alike))

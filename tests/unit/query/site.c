@@ -177,7 +177,10 @@ static void what_moves(void **state)
 
 static void what_costs(void **state)
 {
+	struct rama_query_site all = site_of(ALL);
 	struct rama_store *s = known_store();
+	struct rama_err e = { 0 };
+	struct told t;
 
 	(void)state;
 	ASK(rama_query_rules_list, ALL, 0, 6,
@@ -186,6 +189,17 @@ static void what_costs(void **state)
 	ASK(rama_query_rules_list, ADA, 0, 5,
 	    "W01|HIGH|1|1|30|60\nM01|WARN|1|1|5|10\nF02|WARN|1|1|0|0\n");
 	ASK(rama_query_rules_list, NOBODY, 0, 5, "");
+	/* two of a rule in a job, and two jobs of a user */
+	run_script(s, "INSERT INTO findings (job, number, rule, level, title, evidence, advice, "
+		      "cost, bytes) VALUES (1, 3, 'W01', 'HIGH', '', '', '', 1, 0)");
+	begin_rows(&t, 0, 5);
+	all.since = 0;
+	assert_int_equal(rama_query_rules_list(s, &all, tell, &t, &e), 0);
+	is(&t, "W01|HIGH|3|2|341|972\nM01|WARN|2|2|5|10\nF02|WARN|1|1|0|0\n");
+	begin_rows(&t, 0, 1);
+	all.limit = 1;
+	assert_int_equal(rama_query_rules_list(s, &all, tell, &t, &e), 0);
+	is(&t, "W01|HIGH\n");
 	rama_store_close(s);
 }
 

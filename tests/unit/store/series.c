@@ -435,5 +435,49 @@ static void too_long(void **state)
 	rama_store_close(s);
 }
 
-UNIT_GROUP(series, test(twice_counts_once), test(long_intervals), test(longest_of_events),
-	   test(moves_along), test(days_of_jobs), test(older_stores), test(too_long))
+#define WIDE 4096
+
+/* As wide as jobs are, every seventh message twice, one in two of these a second later.
+ * IORAMA_TEST_LONG=1: for an hour. */
+static void twice_of_many_ranks(void **state)
+{
+	const char *length = getenv("IORAMA_TEST_LONG");
+	bool is_long = length != NULL && *length == '1';
+	const unsigned seconds = is_long ? 3600 : is_sqlite() ? 6 : 2;
+	const int64_t bytes = 100ll * WIDE * (WIDE + 1) / 2;
+	struct rama_store *s = fresh();
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned t = 1; t <= seconds; t++) {
+		begin(s);
+		for (unsigned p = 0; p < WIDE; p++) {
+			struct rama_wire_message m = counters("7/run", p, t);
+
+			put(s, &m);
+			if (++n % 14 == 0)
+				put(s, &m);
+			if (t > 1 && n % 14 == 7) {
+				m = counters("7/run", p, t - 1);
+				put(s, &m);
+			}
+		}
+		commit(s);
+	}
+	for (unsigned t = 0; t < seconds; t++) {
+		assert_int_equal(is(s, "ops", "series", START + t, "read"), 3 * WIDE);
+		assert_int_equal(is(s, "bytes", "series", START + t, "read"), bytes);
+		assert_int_equal(is(s, "ranks", "series", START + t, "read"), WIDE);
+		assert_int_equal(is(s, "slowest", "series", START + t, "read"), WIDE - 1);
+		assert_int_equal(is(s, "ops", "series", START + t, "write"), t % 2 * WIDE);
+		assert_int_equal(is(s, "ranks", "series", START + t, "meta"), WIDE / 2);
+	}
+	assert_int_equal(number(s, "SELECT CAST(sum(bytes) AS BIGINT) FROM series_minute WHERE"
+				   " layer = 'POSIX' AND kind = 'read'"),
+			 bytes * seconds);
+	rama_store_close(s);
+}
+
+UNIT_GROUP(series, test(twice_counts_once), test(twice_of_many_ranks), test(long_intervals),
+	   test(longest_of_events), test(moves_along), test(days_of_jobs), test(older_stores),
+	   test(too_long))

@@ -150,17 +150,27 @@ function useSparks(jobs) {
 
 const plain = (query) => ![...FILTERS, "sort", "after"].some((key) => query[key] && query[key] !== "start");
 
-// Those that run come first where nothing else is asked for.
+// Those that run come first where nothing else is asked for, also those that began long ago.
 function ordered(jobs, running) {
-  const first = new Map(running.map((job) => [job.job, job]));
-  return [...running, ...jobs.filter((job) => !first.has(job.job) && job.state !== "running")];
+  const listed = new Set(jobs.map((job) => job.job));
+  return [
+    ...jobs.filter((job) => job.state === "running"),
+    ...running.filter((job) => !listed.has(job.job)),
+    ...jobs.filter((job) => job.state !== "running"),
+  ];
 }
 
 export function Jobs({ who, query, set }) {
   const stream = useStream("jobs");
   const [week] = useAnswer(api("week"), Math.floor(stream.round / 5));
-  const [list, error] = useAnswer(api("jobs", listKeys(query)), stream.round);
-  const [running] = useAnswer(plain(query) ? api("jobs", { state: "running", limit: 50 }) : null, stream.round);
+  // the newest jobs are what the stream tells: nothing has to be asked for
+  const told = plain(query) ? stream.jobs : null;
+  const [asked, error] = useAnswer(told ? null : api("jobs", listKeys(query)), plain(query) ? 0 : stream.round);
+  const list = told || asked;
+  const [running] = useAnswer(
+    plain(query) ? api("jobs", { state: "running", limit: 50 }) : null,
+    Math.floor(stream.round / 3),
+  );
   const jobs = useMemo(
     () => (list ? (plain(query) && running ? ordered(list.jobs, running.jobs) : list.jobs) : []),
     [list, running, query],

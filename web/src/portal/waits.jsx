@@ -67,7 +67,7 @@ export function Waits({ job, who }) {
           <List
             label="files that move"
             empty="No file moved in the last seconds."
-            rows={(now.files || []).map((row, i) => ({ ...row, key: i }))}
+            rows={(now.files || []).filter((row) => row.bytes > 0).map((row, i) => ({ ...row, key: i }))}
             columns={[
               ["File", (row) => <Path name={row.file} />],
               ["Read", (row) => rate(row.read_rate), true],
