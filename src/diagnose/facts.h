@@ -111,8 +111,9 @@ void rama_diag_waits(struct rama_diag_file_parts *t, const struct rama_diag_fact
 /* facts_library.c: of one file */
 void rama_diag_library_file(struct rama_diag_file_parts *t, const struct rama_diag_facts *f);
 
-/* facts_serial.c: processes that run one after the other */
+/* facts_serial.c: processes that run one after the other, ranks that write one after the other */
 void rama_diag_facts_serial(struct rama_diag_facts *f);
+void rama_diag_facts_relay(struct rama_diag_facts *f);
 
 /* facts_loader.c: of one file, given its sizes; processes that read for another; reading and
  * computing in turn, given the slowest rank and the heat map */

@@ -529,6 +529,7 @@ int rama_diag_facts_job(struct rama_diag_facts *f)
 	operation_facts(f);
 	rama_diag_loader_turns(f);
 	rama_diag_facts_serial(f);
+	rama_diag_facts_relay(f);
 	rama_diag_facts_path(f);
 	return rc;
 }

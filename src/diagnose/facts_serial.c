@@ -95,3 +95,76 @@ void rama_diag_facts_serial(struct rama_diag_facts *f)
 	f->serial_share = f->run_time > 0 ? fmin(1, f->serial_io / f->run_time) : 0;
 	free(turns);
 }
+
+/* ---- ranks that wait for the one before them -------------------------------------------------- */
+
+/* when a rank moves data: bins of the heat map */
+struct stay {
+	uint32_t first, last, bins;
+};
+
+static struct stay stay_of(const struct rama_job_view_heat *h, uint32_t row)
+{
+	struct stay s = { 0, 0, 0 };
+
+	for (uint32_t b = 0; b < h->bins; b++) {
+		size_t at = (size_t)row * h->bins + b;
+
+		if (h->sum[0][at] + h->sum[1][at] <= 0)
+			continue;
+		s.first = s.bins == 0 ? b : s.first;
+		s.last = b;
+		s.bins++;
+	}
+	return s;
+}
+
+/* one of each rank, of the layer nearest to the disk */
+static const struct rama_job_view_heat *rows_of_ranks(const struct rama_job_view *v)
+{
+	const struct rama_job_view_heat *found = NULL;
+
+	for (size_t i = 0; i < v->n_heats; i++)
+		if ((int64_t)v->heats[i].rows == v->nprocs &&
+		    (found == NULL || v->heats[i].layer == RAMA_JOB_LAYER_POSIX))
+			found = &v->heats[i];
+	return found;
+}
+
+#define OFTEN 0.9 /* share of the bins in which it is as it is said to be */
+
+/* All that move data do so in one go, one after the other without a pause, no two at a time, and
+ * are in I/O all the while: not ranks that write now and then, each when it is done with its work. */
+void rama_diag_facts_relay(struct rama_diag_facts *f)
+{
+	const struct rama_job_view *v = f->view;
+	const struct rama_job_view_heat *h = v->processes ? NULL : rows_of_ranks(v);
+	uint32_t first = UINT32_MAX, last = 0, bins = 0, most = 0;
+	double ranks = 0, io = 0, span;
+
+	for (uint32_t row = 0; h != NULL && row < h->rows; row++) {
+		struct stay s = stay_of(h, row);
+
+		if (s.bins == 0)
+			continue;
+		if (s.bins < OFTEN * (s.last - s.first + 1) || s.bins < 2)
+			return;
+		first = s.first < first ? s.first : first;
+		last = s.last > last ? s.last : last;
+		most = s.bins > most ? s.bins : most;
+		bins += s.bins;
+		io += rama_job_io_time(&v->ranks[row].disk);
+		ranks++;
+	}
+	if (ranks < 3)
+		return;
+	span = last - first + 1;
+	/* two that follow each other share a bin */
+	if (bins < OFTEN * span || bins > span + 1.1 * (ranks - 1) ||
+	    io < OFTEN / 2 * span * h->width)
+		return;
+	f->relay_ranks = ranks;
+	f->relay_time = fmin(span * h->width, f->run_time);
+	f->relay_most = most * h->width;
+	f->relay_cost = fmax(0, f->relay_time - f->relay_most);
+}

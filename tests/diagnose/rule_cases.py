@@ -350,6 +350,26 @@ def _(job, x):
             job.posix("/scratch/r%d" % rank, rank, writes=[(4, 16 * MIB)], write_time=1.0)
 
 
+@case("B09", 3, 4, at=7, level="WARN", job={"nprocs": 4}, relax="unexplained_share = 0.9")
+def _(job, x):
+    """Four ranks, each for x seconds, one after the other; a bin of the heat map is a second."""
+    writes = {}
+    for rank in range(4):
+        job.posix("/scratch/r%d" % rank, rank, writes=[(64, 16 * MIB)], write_time=x)
+        writes[rank] = ([64 * MIB if rank * x <= b < (rank + 1) * x else 0 for b in range(50)], [0] * 50)
+    job.heat("POSIX", writes, 1.0)
+
+
+@case("B09", 0, 1, at=1, note="ranks that compute between their writes")
+def _(job, x):
+    """x: one after the other; else each writes now and then, and never two at a time"""
+    writes = {}
+    for rank in range(4):
+        job.posix("/scratch/r%d" % rank, rank, writes=[(64, 16 * MIB)], write_time=8.0)
+        writes[rank] = ([64 * MIB if (b // 8 == rank if x else b % 4 == rank) and b < 32 else 0 for b in range(50)], [0] * 50)
+    job.heat("POSIX", writes, 1.0)
+
+
 @case("L09", 65536, 65535, note="size of calls", relax="stdio_call_bytes = 1KiB")
 def _(job, x):
     busy(job)
