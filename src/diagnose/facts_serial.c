@@ -96,7 +96,7 @@ void rama_diag_facts_serial(struct rama_diag_facts *f)
 	free(turns);
 }
 
-/* ---- ranks that wait for the one before them -------------------------------------------------- */
+/* ---- ranks that wait for the one before them ------------------------------------------------- */
 
 /* when a rank moves data: bins of the heat map */
 struct stay {
@@ -134,7 +134,7 @@ static const struct rama_job_view_heat *rows_of_ranks(const struct rama_job_view
 #define OFTEN 0.9 /* share of the bins in which it is as it is said to be */
 
 /* All that move data do so in one go, one after the other without a pause, no two at a time, and
- * are in I/O all the while: not ranks that write now and then, each when it is done with its work. */
+ * are in I/O all the while: not ranks that write now and then, each when its work is done. */
 void rama_diag_facts_relay(struct rama_diag_facts *f)
 {
 	const struct rama_job_view *v = f->view;
