@@ -126,6 +126,40 @@ void rama_diag_causes_find(struct rama_diag_engine *g)
 		g->trial[i].partly &= g->trial[i].explained_by < 0;
 }
 
+/* all files that are left of a symptom show this cause */
+static bool same_files(const struct rama_diag_trial *t, const struct rama_diag_trial *cause)
+{
+	if (t->n == 0 || t->all > RAMA_DIAG_CULPRITS || t->n < t->all)
+		return false;
+	for (size_t i = 0; i < t->n; i++) {
+		size_t k = 0;
+
+		while (k < cause->n && cause->first[k].file != t->first[i].file)
+			k++;
+		if (k == cause->n)
+			return false;
+	}
+	return true;
+}
+
+/* What is left of a symptom in other files may have a cause there that was too small for the whole,
+ * or was itself judged by those files later. */
+void rama_diag_causes_rest(struct rama_diag_engine *g)
+{
+	for (unsigned i = 0; i < rama_diag_n_rules; i++) {
+		struct rama_diag_trial *t = &g->trial[i];
+
+		for (unsigned k = 0; t->partly && k < t->n_causes && t->explained_by < 0; k++) {
+			const struct rama_diag_trial *by = &g->trial[t->cause[k].rule];
+
+			if (by->found && by->explained_by < 0 && !t->cause[k].adds &&
+			    by->seconds >= g->facts.limits.explains * t->seconds &&
+			    same_files(t, by))
+				t->explained_by = t->cause[k].rule;
+		}
+	}
+}
+
 void rama_diag_causes_ranks(struct rama_diag_engine *g)
 {
 	for (unsigned i = 0; i < rama_diag_n_rules; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cost.c: see cost.h. Times in records are added over ranks; run time is that of the slowest
  * rank. So a loss is put where it happened: upon the one rank of a private file; upon all ranks
- * of a shared one, with the slowest told apart where the record knows it. Below MPI-IO all ranks
- * wait for the slowest that touches the disk. */
+ * of a shared one, with the slowest told apart where the record knows it. Below MPI-IO ranks wait
+ * for the slowest that touches the disk, as long as they are in MPI-IO and not on disk. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -54,6 +54,21 @@ static int add_shared(struct rama_diag_cost *c, const struct rama_diag_facts *f,
 		       : 0;
 }
 
+/* Below MPI-IO: a rank saves what it loses itself, and what it waits for the slowest inside of the
+ * calls. Who waits for nobody there, however collective the calls are, gains nothing by others. */
+static int add_below(struct rama_diag_cost *c, const struct rama_diag_facts *f,
+		     const struct rama_job_view_file *file, const struct rama_diag_sums *x,
+		     double lost, double slow)
+{
+	double waits = fmax(0, x->top_time - x->disk_time);
+	double own = fmin(x->top_time, lost + waits) / fmax(1, x->openers);
+
+	c->everyone += fmin(slow, own);
+	return slow > own && file->slow_rank >= 0
+		       ? rama_diag_cost_add_rank(c, f, file->slow_rank, slow - own)
+		       : 0;
+}
+
 int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f,
 		       const struct rama_job_view_file *file, const struct rama_diag_sums *x,
 		       enum rama_diag_rule_place place, double lost)
@@ -80,10 +95,8 @@ int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f
 		return rama_diag_cost_add_rank(c, f, file->rank, lost);
 	slow = lost / total *
 	       (place == RAMA_DIAG_PLACE_TOP ? slowest_top(file, x) : x->slowest_time);
-	if (place == RAMA_DIAG_PLACE_DISK && file->top == RAMA_JOB_LAYER_MPIIO) {
-		c->everyone += fmin(slow, x->top_time / fmax(1, x->openers));
-		return 0;
-	}
+	if (place == RAMA_DIAG_PLACE_DISK && file->top == RAMA_JOB_LAYER_MPIIO)
+		return add_below(c, f, file, x, lost, slow);
 	return add_shared(c, f, file, lost, slow);
 }
 

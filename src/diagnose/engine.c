@@ -319,8 +319,10 @@ static int try_all(struct rama_diag_engine *g)
 		judge(g, i);
 	rama_diag_causes_find(g);
 	rc = judge_rest(g);
-	if (rc == 0)
+	if (rc == 0) {
+		rama_diag_causes_rest(g);
 		rama_diag_causes_ranks(g);
+	}
 	return rc;
 }
 

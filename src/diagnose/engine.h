@@ -59,6 +59,7 @@ void rama_diag_causes_read(struct rama_diag_engine *g);
 void rama_diag_causes_file(struct rama_diag_engine *g, const double *lost);
 void rama_diag_causes_find(struct rama_diag_engine *g);
 /* then why ranks are behind */
+void rama_diag_causes_rest(struct rama_diag_engine *g);
 void rama_diag_causes_ranks(struct rama_diag_engine *g);
 /* evidence.c: culprits, texts, values, window of one finding. 0 or RAMA_EMEMORY */
 int rama_diag_evidence(struct rama_diag_engine *g, struct rama_diag_finding *to,

@@ -73,11 +73,11 @@ struct rama_diag_file_parts {
 	double judged[2], random[2], consec[2], excess[2];
 	double random_time[2], random_lost[2];
 	double unaligned, unaligned_time, unaligned_lost;
-	double stdio_lost;
+	double stdio_lost, stdio_direct;
 	double mpi_small[2], mpi_tiny[2], indep_lost[2], indep_small;
 	double indep_time[2], indep_bytes[2], coll_time[2], coll_bytes[2];
 	double modify_read, unasked_time, over[2], over_time[2];
-	double h5_own;
+	double h5_own, unpack_time;
 	double library_calls, library_bytes, library_time, library_below;
 	double chunk_accesses, chunk_partial, chunk_bytes, chunk_access;
 	double input_reads, input_bytes, input_time;
@@ -107,6 +107,13 @@ struct rama_diag_longest rama_diag_longest_of(const union rama_core_word *w, boo
 void rama_diag_stalls(struct rama_diag_file_parts *t, const struct rama_diag_facts *f);
 /* ... and opens and reads that wait for another process */
 void rama_diag_waits(struct rama_diag_file_parts *t, const struct rama_diag_facts *f);
+
+/* facts_library.c: of one file */
+void rama_diag_library_file(struct rama_diag_file_parts *t, const struct rama_diag_facts *f);
+
+/* facts_serial.c: processes that run one after the other, ranks that write one after the other */
+void rama_diag_facts_serial(struct rama_diag_facts *f);
+void rama_diag_facts_relay(struct rama_diag_facts *f);
 
 /* facts_loader.c: of one file, given its sizes; processes that read for another; reading and
  * computing in turn, given the slowest rank and the heat map */

@@ -251,6 +251,20 @@ static void posix_longest(struct rama_diag_file_parts *t, const union rama_core_
 	}
 }
 
+/* Large accesses wait at their ends, for blocks that neighbours write as well and for the locks on
+ * them, not in all that lies between */
+static double border_lost(const struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
+			  const struct rama_diag_sizes_part *odd, double lost)
+{
+	double block = fmax(MIB, t->file->stripes != NULL
+					 ? (double)t->file->stripes->stripe_size
+					 : rama_diag_count_of(t->file->rec[RAMA_JOB_LAYER_POSIX],
+							      RAMA_TAB_POSIX_FILE_ALIGNMENT));
+	double ends = fmin(1, 2 * block * odd->count / fmax(1, odd->bytes));
+
+	return fmin(lost, fmax(lost * ends, f->limits.border_time * odd->count));
+}
+
 /* the counter knows blocks only; the trace also stripes (mistake 22) */
 static void posix_alignment(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
 			    const union rama_core_word *w, const struct rama_diag_sizes s[2])
@@ -272,7 +286,9 @@ static void posix_alignment(struct rama_diag_file_parts *t, const struct rama_di
 		/* small ones are told elsewhere */
 		odd[k].time = fmax(0, odd[k].time - small.time);
 		odd[k].bytes = fmax(0, odd[k].bytes - small.bytes);
-		t->unaligned_lost += rama_diag_sizes_lost(&odd[k], rate_of(f, k));
+		odd[k].count = fmax(0, odd[k].count - small.count);
+		t->unaligned_lost +=
+			border_lost(t, f, &odd[k], rama_diag_sizes_lost(&odd[k], rate_of(f, k)));
 	}
 }
 
@@ -399,59 +415,6 @@ static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 		t->over[1] = fmax(0, read - asked);
 		t->over_time[1] = read > 0 ? read_time * t->over[1] / read : 0;
 	}
-}
-
-static double bytes_of(const union rama_core_word *w, unsigned read, unsigned written)
-{
-	return rama_diag_count_of(w, read) + rama_diag_count_of(w, written);
-}
-
-/* Time in calls of a library less that of the calls that it makes: what it spends itself. All that
- * happens below counts, also what it does when a file is closed: so it is that much at least. */
-static void library_parts(struct rama_diag_file_parts *t)
-{
-	const union rama_core_word *data = t->file->rec[RAMA_JOB_LAYER_H5D],
-				   *var = t->file->rec[RAMA_JOB_LAYER_PNETCDF_VAR];
-	struct rama_job_io above =
-		data != NULL ? rama_job_io_of(RAMA_JOB_LAYER_H5D, data) : (struct rama_job_io){ 0 };
-
-	if (var != NULL) {
-		struct rama_job_io io = rama_job_io_of(RAMA_JOB_LAYER_PNETCDF_VAR, var);
-
-		rama_job_io_add(&above, &io);
-		above.write_time += rama_diag_time_of(t->file->rec[RAMA_JOB_LAYER_PNETCDF_FILE],
-						      RAMA_TAB_PNETCDF_FILE_F_WAIT_TIME);
-	}
-	t->library_calls = (double)above.reads + (double)above.writes;
-	t->library_bytes = (double)above.bytes_read + (double)above.bytes_written;
-	t->library_below = t->file->io.read_time + t->file->io.write_time;
-	/* without a record of the layer below nobody knows what was spent there */
-	if (t->mpi || t->file->rec[RAMA_JOB_LAYER_POSIX] != NULL)
-		t->library_time = fmax(0, above.read_time + above.write_time - t->library_below);
-}
-
-static void hdf5_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
-{
-	const union rama_core_word *data = t->file->rec[RAMA_JOB_LAYER_H5D];
-	const struct rama_diag_chunk_facts *c;
-
-	if (data != NULL) {
-		double moved =
-			t->mpi ? bytes_of(t->file->rec[RAMA_JOB_LAYER_MPIIO],
-					  RAMA_TAB_MPIIO_BYTES_READ, RAMA_TAB_MPIIO_BYTES_WRITTEN)
-			       : bytes_of(t->file->rec[RAMA_JOB_LAYER_POSIX],
-					  RAMA_TAB_POSIX_BYTES_READ, RAMA_TAB_POSIX_BYTES_WRITTEN);
-
-		t->h5_own = fmax(0, moved - bytes_of(data, RAMA_TAB_H5D_BYTES_READ,
-						     RAMA_TAB_H5D_BYTES_WRITTEN));
-	}
-	if (f->chunks == NULL)
-		return;
-	c = &f->chunks[t->file - f->view->files];
-	t->chunk_accesses = c->accesses;
-	t->chunk_partial = c->partial;
-	t->chunk_bytes = c->bytes;
-	t->chunk_access = c->access;
 }
 
 /* A file of DFS is objects of DAOS below: they are not counted again */
@@ -644,8 +607,7 @@ void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job
 	common_parts(t, f);
 	posix_parts(t, f);
 	mpiio_parts(t, f);
-	hdf5_parts(t, f);
-	library_parts(t);
+	rama_diag_library_file(t, f);
 	rama_diag_facts_meta(t);
 	daos_parts(t, f);
 	place_parts(t, f->view);

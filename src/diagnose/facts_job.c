@@ -438,13 +438,14 @@ static double could_hide(const struct rama_diag_facts *f, bool read)
 static void overlap_facts(struct rama_diag_facts *f)
 {
 	const struct rama_job_view *v = f->view;
+	double quiet;
 
 	if (v->ranks == NULL || v->nprocs <= 0 || f->run_time <= 0)
 		return;
 	for (size_t i = 0; i < v->n_phases; i++) {
 		const struct rama_job_view_phase *p = &v->phases[i];
 		bool read = p->bytes[1] > p->bytes[0];
-		double quiet = quiet_beside(f, i, !read), hidden = fmin(p->end - p->start, quiet);
+		double hidden = fmin(p->end - p->start, quiet_beside(f, i, !read));
 
 		if ((double)p->bytes[read] < f->limits.burst_least / 16 || hidden <= 0)
 			continue;
@@ -458,8 +459,10 @@ static void overlap_facts(struct rama_diag_facts *f)
 	}
 	f->block_write = v->ranks[(size_t)f->slow_rank].io.write_time;
 	f->block_read = v->ranks[(size_t)f->slow_rank].io.read_time;
-	f->overlap_write = fmin(f->overlap_write, could_hide(f, false));
-	f->overlap_read = fmin(f->overlap_read, could_hide(f, true));
+	/* what is between bursts on disk may be MPI-IO: ranks that are there do not compute */
+	quiet = fmax(0, f->run_time - f->io_time);
+	f->overlap_write = fmin(fmin(f->overlap_write, could_hide(f, false)), quiet);
+	f->overlap_read = fmin(fmin(f->overlap_read, could_hide(f, true)), quiet);
 }
 
 /* Who computes on one processor for the whole run and is in I/O as well does both at the same time,
@@ -525,6 +528,8 @@ int rama_diag_facts_job(struct rama_diag_facts *f)
 	hidden_facts(f);
 	operation_facts(f);
 	rama_diag_loader_turns(f);
+	rama_diag_facts_serial(f);
+	rama_diag_facts_relay(f);
 	rama_diag_facts_path(f);
 	return rc;
 }

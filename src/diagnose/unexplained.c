@@ -93,7 +93,8 @@ static bool is_much(const struct rama_diag_engine *g, double left)
 	const struct rama_diag_facts *f = &g->facts;
 
 	return slowest(g) != NULL && f->io_share >= f->limits.unexplained_share &&
-	       f->io_time >= f->limits.unexplained_time && left > f->io_time / 2;
+	       f->io_time >= f->limits.unexplained_time && left > f->io_time / 2 &&
+	       rama_diag_together_beyond(g, RAMA_DIAG_LEVEL_WARN) < f->io_time / 2;
 }
 
 bool rama_diag_unexplained(const struct rama_diag_engine *g, double waits)

@@ -133,6 +133,12 @@ static void put_hidden(const struct rama_diag_engine *g, struct rama_out *o)
 			     rama_human_seconds(seconds, g->facts.hidden_time));
 }
 
+/* processes that follow each other are longer in I/O together than the slowest of them */
+static bool in_turn(const struct rama_diag_engine *g)
+{
+	return g->trial[rama_diag_rule_find("T10") - rama_diag_rules].found;
+}
+
 static int sentence(struct rama_diag_engine *g)
 {
 	const struct rama_diag_finding *first = first_of(g->d);
@@ -156,7 +162,8 @@ static int sentence(struct rama_diag_engine *g)
 	else if (g->calm && first == NULL)
 		rama_out_fmt(&o, "I/O took %s of %s (%s). Nothing to gain here.", io, run, share);
 	else
-		rama_out_fmt(&o, "I/O took %s of %s (%s).", io, run, share);
+		rama_out_fmt(&o, "I/O took %s of %s (%s)%s.", io, run, share,
+			     in_turn(g) ? " in the slowest process" : "");
 	put_waits(g, &o);
 	put_hidden(g, &o);
 	if (first != NULL) {

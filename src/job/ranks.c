@@ -459,6 +459,10 @@ static void layer_ranks(struct rama_job_view *v, enum rama_job_layer layer, stru
 	l->ranks = n;
 	l->mean = divided(&l->io, n);
 	l->median = io[t[n / 2].rank];
+	if (n % 2 == 0) { /* of two in the middle their mean */
+		rama_job_io_add(&l->median, &io[t[n / 2 - 1].rank]);
+		l->median = divided(&l->median, 2);
+	}
 	l->slowest = io[t[n - 1].rank];
 	l->slowest_rank = t[n - 1].rank;
 }

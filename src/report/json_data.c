@@ -251,7 +251,8 @@ static void ranks(struct rama_json *j, const struct rama_report *r)
 		rama_cell_figure_json(j, r->rank_times[shown == n ? i : i * (n - 1) / (shown - 1)]);
 	rama_json_close(j, ']');
 	rama_cell_key_figure(j, "mean", r->view->mean_io_time);
-	rama_cell_key_figure(j, "median", n > 0 ? r->rank_times[n / 2] : NAN);
+	rama_cell_key_figure(j, "median",
+			     n > 0 ? (r->rank_times[n / 2] + r->rank_times[(n - 1) / 2]) / 2 : NAN);
 	rama_json_close(j, '}');
 }
 

@@ -75,6 +75,11 @@ class World:
         """What the system counts of a process; told when the job is over."""
         self.processes.setdefault(rank, {}).update(counters)
 
+    def system(self, rank, seconds):
+        """Calls of the system take that in it, where processes tell."""
+        if self.plain:
+            self.process(rank, F_SYSTEM_TIME=0.02 + seconds)
+
     def spend_beyond(self, times):
         for rank, seconds in times.items():
             self.beyond[rank] += seconds
@@ -285,7 +290,7 @@ def unaligned_writes(w, t):
     return w.shared("write", count, size, lock + size / w.rate, lock, mpi="INDEP", FILE_NOT_ALIGNED=count * w.n)
 
 
-@behaviour("L06", "L09")
+@behaviour("L06", "L09", "L13")
 def stdio_bulk(w, t):
     """Streams copy through a buffer of 4 KiB: a call of the system for each."""
     lat = w.log(2e-5, 2e-4)
@@ -295,11 +300,12 @@ def stdio_bulk(w, t):
         count = calls_for(t, lat)
         w.job.stdio(w.name("local"), rank, writes=[(count, 4 * KIB)], write_time=count * (lat + 4 * KIB / w.rate) * f)
         w.spend({rank: count * (lat + 4 * KIB / w.rate) * f})
+        w.system(rank, count * 2e-6)
         losses[rank] = count * lat * f
     return losses
 
 
-@behaviour("L09")
+@behaviour("L09", "L13")
 def stdio_unbuffered(w, t):
     """A few bytes at a time, each a call of the system: less than a page of data in every hundred calls."""
     lat = w.log(5e-5, 1e-3)
@@ -310,6 +316,7 @@ def stdio_unbuffered(w, t):
         each, size = t / count, w.chance.choice((8, 40, 100))
         w.job.stdio(w.name("local"), rank, writes=[(count, size)], write_time=count * (each + size / w.rate) * f)
         w.spend({rank: count * (each + size / w.rate) * f})
+        w.system(rank, count * 1e-6)
         losses[rank] = count * each * f
     return losses
 
@@ -524,6 +531,45 @@ def uneven_before_collective(w, t):
     w.job.posix(name, -1, writes=[(count * w.n, size)], write_time=disk * w.n)
     w.spend(times)
     return {r: t for r in range(w.n)}
+
+
+@behaviour("A14", ranks=4, least=0.05)
+def passed_on(w, t):
+    """Aggregators get the data of all ranks over a slow network: all are as long in the calls, none is late."""
+    size, count = 8 * MIB, 16
+    disk = count * size / w.rate
+    times = {r: (disk + max(t, 1.2 * disk)) * w.noise() for r in range(w.n)}
+    fast = min(times, key=times.get)
+    name, moved = w.name(), count * w.n * size
+    w.job.mpiio(name, writes=[(count * w.n, size)], kind="COLL", write_time=sum(times.values()), slowest=w.slowest(times, moved),
+                FASTEST_RANK=fast, F_FASTEST_RANK_TIME=times[fast])  # fmt: skip
+    w.job.posix(name, -1, writes=[(count * w.n, size)], write_time=disk * w.n)
+    w.spend(times)
+    return {r: max(0.0, times[r] - disk) for r in times}
+
+
+@behaviour("L12", ranks=2, least=0.03)
+def locks_in_mpiio(w, t):
+    """Each large independent write takes a lock; to give it back the data go to the server. The write below ends in memory."""
+    size = w.chance.choice((4, 8, 16)) * MIB
+    lock = size / w.rate * w.chance.uniform(1.5, 6)
+    count = calls_for(max(t, 0.8), lock)
+    name, times = w.name(), {r: count * (lock + size / w.rate) * w.noise() for r in range(w.n)}
+    w.job.mpiio(name, writes=[(count * w.n, size)], kind="INDEP", write_time=sum(times.values()), slowest=w.slowest(times, count * w.n * size))
+    w.job.posix(name, -1, writes=[(count * w.n, size)], write_time=count * w.n * size / w.rate)
+    w.spend(times)
+    return {r: count * lock * times[r] / (count * (lock + size / w.rate)) for r in times}
+
+
+@behaviour("O08", ranks=2, needs="write")
+def bulk_at_home(w, t):
+    """All ranks write large pieces to one server, which is slower than the file system of the machine."""
+    size = 8 * MIB
+    slower = w.chance.uniform(1.5, 12)
+    most = 1.0 + t * w.rate * w.n / (1.2 * GIB)  # so many times slower, and it is less than a gibibyte
+    slower = min(slower, most)
+    each = size / w.rate * slower
+    return w.shared("write", calls_for(t, each - size / w.rate), size, each, each - size / w.rate, mpi="INDEP", name="/home/u/run%d.dat" % w.chance.randrange(1 << 30))
 
 
 # ---- HDF5, PnetCDF

@@ -66,9 +66,14 @@ def shown_twice(document):
                 yield "%s is %g and %g" % (v["name"], values[v["name"]], v["value"])
     verdict, job = document["verdict"], document["job"]
     for name, value in (("io_time", verdict["io_time"]), ("mean_io", verdict["mean_io_time"]), ("run_time", job["run_time"]), ("ranks", job["nprocs"]),
-                        ("slow_rank", verdict["io_rank"])):  # fmt: skip
+                        ("slow_rank", verdict["io_rank"]), ("median_io", document["ranks"].get("median"))):  # fmt: skip
         if name in values and value is not None and not alike(values[name], value):
             yield "%s is %g in a finding and %g at the top" % (name, values[name], value)
+    # one layer that all ranks use is all there is
+    used = [layer for layer in document["layers"] if layer.get("median")]
+    if len(used) == 1 and document["ranks"].get("mean") and alike(sum(used[0]["mean"].values()), document["ranks"]["mean"]):
+        if not alike(sum(used[0]["median"].values()), document["ranks"]["median"]):
+            yield "the median rank takes %s in its layer, %g s in all" % (used[0]["median"], document["ranks"]["median"])
     text = verdict["text"]
     said = re.search(r"I/O took %s of %s" % (TIME, TIME), text)
     if said:

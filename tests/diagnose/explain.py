@@ -131,7 +131,9 @@ FIELD = re.compile(r"""\b(?:O_[A-Z]+|MPI_[A-Z]\w+|romio_\w+|cb_\w+|striping_\w+|
     |critical\ path|prefetch(?:ing)?|read-ahead|collective(?:\ buffering)?|aggregators?|alignment|unaligned|amplification|data\ sieving
     |stragglers?|imbalance|hyperslabs?|datatypes?|define\ mode|fill\ values?|chunks?|datasets?|variables?|attributes?|hints?|holes?
     |offsets?|stripes?|targets?|servers?|clients?|locks?|stalls?|percentiles?|barrier|buffers?|buffering|streams?|metadata|fsync
-    |fdatasync|mmap|contiguous|lookups?|preads?|pwrites?|flush(?:es)?|transactions?|ulimit|burst\ buffer|bursts?|phases?|nodes?|ranks?|process(?:es)?|dimensions?|elements?|pipes?|sockets?)\b""", re.X)  # fmt: skip
+    |fdatasync|mmap|contiguous|lookups?|preads?|pwrites?|flush(?:es)?|transactions?|ulimit|burst\ buffer|bursts?|phases?|nodes?|ranks?|process(?:es)?|dimensions?|elements?|pipes?|sockets?
+    |broadcasts?|B-trees?|variation|file\ systems?|FUSE|NFS|Lustre|journal|seeks?|syncs?|system\ calls?|links|threads?|background|atomic\ mode
+    |shared\ file\ pointer|conversion)\b""", re.X)  # fmt: skip
 # names of things: with an underscore, or in capitals
 NAMES = re.compile(r"\b(?:[A-Za-z]\w*_\w+|[A-Z]{3,}\d*)\b")
 ASKED = {"latency", "page cache", "O_SYNC", "prefetch", "critical path", "write-back", "collective buffering"}

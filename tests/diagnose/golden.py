@@ -79,7 +79,33 @@ def stdio(document):
     assert not levels(document, "HIGH", "WARN"), levels(document, "HIGH", "WARN")
 
 
+def vpic_large(document):
+    """2 TiB in collective calls of 128 MiB that start inside of blocks: two of nine blocks of such a call are shared with others. The slowest
+    rank takes 85 s, the mean 49: that is first. No rank waits for another in a call: it is as long there as on disk."""
+    found = first(document, "B01", "B08")
+    about(found["cost_s"], 36.4)
+    odd = finding(document, "O05")
+    assert odd is None or odd["cost_s"] < 15, odd["cost_s"]
+
+
+def home(document):
+    """32 ranks through MPI-IO on NFS: 172 s in writes, of which 1 s is in writes below: the rest is in locks that write to the server."""
+    found = first(document, "O08")
+    assert 4 < found["cost_s"] < 9.4, found["cost_s"]
+    assert "not explained" not in document["verdict"]["text"], document["verdict"]["text"]
+
+
+def funnel(document):
+    """65,536 ranks hand 40 GiB to one that writes them in 264 s; all spend 753 s in it, and nobody is late."""
+    found = first(document, "A13")
+    assert 264 * 7 / 8 < found["cost_s"] < 753, found["cost_s"]
+    assert "late" not in document["verdict"]["text"] and "wait for each other" not in document["verdict"]["text"], document["verdict"]["text"]
+
+
 GOLDEN = {
+    "example": vpic_large,
+    "treddy_mpi-io-test_4373053": home,
+    "skew-app": funnel,
     "jlbez_IO_test5.Linux_1797024": vpic,
     "e3sm_io_heatmap_only": e3sm,
     "sample-badost": bad_target,

@@ -210,6 +210,10 @@ SHELL = [
         "head -c $((N * 100)) /dev/zero > in; split -a 6 -b 100 in part", "head -c $((N * 100)) /dev/zero > in; cp in part")),
     Pair("tar_blocks", "W01 R01 R02", quick=40000, says="-b 8192", words=(
         "head -c $((N * 512)) /dev/zero > in; tar -b 1 -cf out.tar in", "head -c $((N * 512)) /dev/zero > in; tar -b 2048 -cf out.tar in")),
+    # a process for each item: none of them is long in I/O
+    Pair("git_each", "T10", quick=30, size=150, words=(
+        "git init -q r; cd r; i=0; while [ $i -lt N ]; do echo $i > f$i; git add f$i; git -c user.name=a -c user.email=a@b commit -q -m $i; i=$((i + 1)); done",
+        "git init -q r; cd r; i=0; while [ $i -lt N ]; do echo $i > f$i; i=$((i + 1)); done; git add .; git -c user.name=a -c user.email=a@b commit -q -m all")),
     Pair("read_bytes", "R01 R02", quick=20000, words=(
         "head -c N /dev/zero > in; dd if=in of=out ibs=1 obs=1M status=none", "head -c N /dev/zero > in; dd if=in of=out bs=1M status=none")),
 ]  # fmt: skip
@@ -228,7 +232,8 @@ MPI = [
 
 URING = [Pair("one_at_a_time", "U01", quick=4000, size=30000)]
 
-HDF5 = [Pair("element_write", "H08", quick=20000, size=300000), Pair("element_read", "H08", quick=20000, size=300000)]
+HDF5 = [Pair("element_write", "H08", quick=20000, size=300000), Pair("element_read", "H08", quick=20000, size=300000),
+        Pair("packed_rows", "H09 L05 H01", quick=40, size=600)]  # fmt: skip
 PNETCDF = [Pair("element_put", "N04", quick=20000, size=100000)]
 
 GROUPS = {"c": C, "calls": CALLS, "python": PYTHON, "shell": SHELL, "uring": URING, "hdf5": HDF5, "pnetcdf": PNETCDF, **{family: MPI for family in FAMILIES}}

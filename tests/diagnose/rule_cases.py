@@ -302,7 +302,7 @@ def _(job, x):
     job.posix(OUT, -1, writes=[(x, 1000 * 40 * KIB // x)], write_time=4 * 20.0)
 
 
-@case("L05", 199, 200, at=800, level="WARN", culprit=OUT, job={"nprocs": 1})
+@case("L05", 199, 200, at=800, level="HIGH", culprit=OUT, job={"nprocs": 1})
 def _(job, x):
     """100 MiB of datasets, x MiB on disk, without MPI-IO."""
     job.hdf5(OUT, 0, parallel=False)
@@ -319,6 +319,55 @@ def _(job, x):
 def _(job, x):
     """x lines of 40 bytes, each a call of the system that takes 1 ms."""
     job.stdio(LOCAL, 0, writes=[(x, 40)], write_time=x * 1e-3)
+
+
+@case("L13", 1.9e-6, 2.1e-6, at=15e-6, level="WARN", culprit=LOCAL, cost=9.0, relax="stdio_call_least = 17us")
+def _(job, x):
+    """600,000 lines of 10 bytes; each takes x."""
+    job.stdio(LOCAL, 0, writes=[(600000, 10)], write_time=6e5 * x)
+
+
+@case("L13", 20.1e-6, 19.9e-6, note="who takes longer goes to the system", relax="stdio_call_time = 1us")
+def _(job, x):
+    job.stdio(LOCAL, 0, writes=[(600000, 10)], write_time=6e5 * x)
+
+
+@case("H09", 63, 65, level="HIGH", culprit=OUT, job={"nprocs": 1}, relax="amplification_bytes = 1GiB")
+def _(job, x):
+    """For dataset reads of 1 MiB in all HDF5 reads x MiB more, and spends 20 s with them."""
+    job.hdf5(OUT, 0, parallel=False)
+    job.dataset(OUT, "d", 0, reads=[(128, 8 * KIB)], read_time=20.5, chunk=MIB // 8)
+    job.posix(OUT, 0, reads=[(x + 1, MIB)], read_time=0.5, size=x * MIB)
+
+
+@case("T10", 19, 21, level="HIGH", job={"nprocs": 30}, relax="serial_processes = 100")
+def _(job, x):
+    """x processes, one after the other, each half of its two seconds in I/O; the others run beside the first."""
+    for rank in range(job.nprocs):
+        start = 2.0 * rank if rank < x else 0.0
+        job.process(rank, F_USER_TIME=0.1, F_START_TIMESTAMP=start, F_END_TIMESTAMP=start + 2.0, PARENT_RANK=0 if rank else -1)
+        if rank < x:
+            job.posix("/scratch/r%d" % rank, rank, writes=[(4, 16 * MIB)], write_time=1.0)
+
+
+@case("B09", 3, 4, at=7, level="WARN", job={"nprocs": 4}, relax="unexplained_share = 0.9")
+def _(job, x):
+    """Four ranks, each for x seconds, one after the other; a bin of the heat map is a second."""
+    writes = {}
+    for rank in range(4):
+        job.posix("/scratch/r%d" % rank, rank, writes=[(64, 16 * MIB)], write_time=x)
+        writes[rank] = ([64 * MIB if rank * x <= b < (rank + 1) * x else 0 for b in range(50)], [0] * 50)
+    job.heat("POSIX", writes, 1.0)
+
+
+@case("B09", 0, 1, at=1, note="ranks that compute between their writes")
+def _(job, x):
+    """x: one after the other; else each writes now and then, and never two at a time"""
+    writes = {}
+    for rank in range(4):
+        job.posix("/scratch/r%d" % rank, rank, writes=[(64, 16 * MIB)], write_time=8.0)
+        writes[rank] = ([64 * MIB if (b // 8 == rank if x else b % 4 == rank) and b < 32 else 0 for b in range(50)], [0] * 50)
+    job.heat("POSIX", writes, 1.0)
 
 
 @case("L09", 65536, 65535, note="size of calls", relax="stdio_call_bytes = 1KiB")
@@ -372,7 +421,7 @@ def aggregated(job, active, small=0):
     """Collective writes of 64 ranks; POSIX rows of those that write for all."""
     for rank in range(active):
         job.posix(OUT, rank, writes=[(10000 // active, 4 * KIB if small else 16 * MIB)], write_time=1280.0 / active)
-    job.mpiio(OUT, writes=[(6400, 25 * MIB)], kind="COLL", write_time=64 * 1280.0 / active)
+    job.mpiio(OUT, writes=[(6400, 25 * MIB)], kind="COLL", write_time=job.nprocs * 1280.0 / active)
     job.heat("POSIX", {r: ([10 * MIB if r < active else 0] * 10, [0] * 10) for r in range(job.nprocs)}, 10.0)
 
 
@@ -395,9 +444,23 @@ def _(job, x):
 
 @case("A11", 20.1, 19.9, at=5.0, level="WARN", culprit=OUT, cost=35.0, relax="collective_wait = 0.6")
 def _(job, x):
-    """Collective writes take each rank 40 s, of which the disk needs x."""
-    job.mpiio(OUT, writes=[(1000, 16 * MIB)], kind="COLL", write_time=4 * 40.0)
+    """Collective writes take each rank 40 s, of which the disk needs x; one that comes late is there for 34 s."""
+    job.mpiio(OUT, writes=[(1000, 16 * MIB)], kind="COLL", write_time=4 * 40.0, FASTEST_RANK=2, F_FASTEST_RANK_TIME=34.0)
     job.posix(OUT, -1, writes=[(1000, 16 * MIB)], write_time=4 * x)
+
+
+@case("A14", 20.1, 19.9, at=5.0, level="WARN", culprit=OUT, cost=35.0, relax="nobody_late = 1")
+def _(job, x):
+    """The same, and the quickest rank needs as long as the others: none is late."""
+    job.mpiio(OUT, writes=[(1000, 16 * MIB)], kind="COLL", write_time=4 * 40.0, FASTEST_RANK=2, F_FASTEST_RANK_TIME=39.0)
+    job.posix(OUT, -1, writes=[(1000, 16 * MIB)], write_time=4 * x)
+
+
+@case("L12", 20.1, 19.9, at=5.0, level="HIGH", culprit=OUT, cost=35.0, relax="inside_wait = 0.9")
+def _(job, x):
+    """Large independent writes take each rank 40 s, those below them x."""
+    job.mpiio(OUT, writes=[(100, 16 * MIB)], kind="INDEP", write_time=4 * 40.0)
+    job.posix(OUT, -1, writes=[(100, 16 * MIB)], write_time=4 * x)
 
 
 @case("A12", 999, 1000, at=20000, level="HIGH", culprit=OUT, cost=40.0, relax="small_collectives = 2000")

@@ -47,7 +47,7 @@ function options(ranks, width, colours) {
     ctx.fillText(
       `slowest ${seconds(ranks.sorted[0])}`,
       u.bbox.left + 8 * devicePixelRatio,
-      u.valToPos(ranks.sorted[0], "y", true) + 4 * devicePixelRatio,
+      u.valToPos(ranks.sorted[0], "y", true) + 14 * devicePixelRatio,
     );
     ctx.restore();
   };
@@ -60,7 +60,7 @@ function options(ranks, width, colours) {
   return {
     width,
     height: HEIGHT,
-    padding: [14, 8, 0, 0],
+    padding: [14, 26, 0, 0], // half of the last number of the axis
     cursor: { show: false },
     legend: { show: false },
     select: { show: false },
