@@ -40,8 +40,7 @@ struct met {
 	int32_t delta;
 	uint32_t name;
 	uint64_t turn;
-	uint64_t
-		python; /* the place is a line of Python: what tells it from others; 0: it is none */
+	uint64_t python; /* of a line of Python: what tells it from others; 0: it is none */
 };
 
 /* places that have names: hash of the first frame */
