@@ -310,9 +310,9 @@ struct rama_cap_site rama_cap_site_now(struct rama_cap_thread *t)
 	if (begin_met()) {
 		uint64_t python = rama_cap_python_key();
 
-		m = find_met(k.ret, k.cfa, 0);
-		if (!m && python)
-			m = find_met(k.ret, k.cfa, python);
+		m = python ? find_met(k.ret, k.cfa, python) : NULL;
+		if (!m)
+			m = find_met(k.ret, k.cfa, 0);
 	}
 	if (!m && met)
 		return meet(t, &k);
