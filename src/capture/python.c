@@ -153,50 +153,40 @@ static uint64_t mark_of(const struct layout *l, uint64_t text)
 	return h;
 }
 
-/* The same holds for code. */
-static uint64_t mix_frame(uint64_t h, const struct layout *l, uint64_t f)
-{
-	uint64_t code = load(f + (uint64_t)l->code) & ~7ull;
-
-	h = mix(h, l->at_is == PLACE ? load(f + (uint64_t)l->at)
-				     : load((f + (uint64_t)l->at) & ~7ull));
-	if (load(code + 8) == python.code_type)
-		h = mix(h, mark_of(l, load(code + (uint64_t)l->file)) ^
-				   load(code + (uint64_t)l->name) << 7 ^
-				   load((code + (uint64_t)l->first) & ~7ull) << 17);
-	return h;
-}
-
 static uint64_t *user_place(uint64_t mark)
 {
 	return &python.users[mark >> 56];
 }
 
-/* Who called a place does not matter: the first frame that is the user's is the last one. */
-static bool is_users(const struct layout *l, uint64_t f)
+/* The same holds for code. Who called a place does not matter: the first frame that is the user's
+ * is the last one. */
+static uint64_t mix_frame(uint64_t h, const struct layout *l, uint64_t f, bool *users)
 {
 	uint64_t code = load(f + (uint64_t)l->code) & ~7ull, mark;
 
+	h = mix(h, l->at_is == PLACE ? load(f + (uint64_t)l->at)
+				     : load((f + (uint64_t)l->at) & ~7ull));
 	if (load(code + 8) != python.code_type)
-		return false;
+		return h;
 	mark = mark_of(l, load(code + (uint64_t)l->file));
-	return mark != 0 && *user_place(mark) == mark;
+	*users = mark != 0 && *user_place(mark) == mark;
+	return mix(h, mark ^ load(code + (uint64_t)l->name) << 7 ^
+			      load((code + (uint64_t)l->first) & ~7ull) << 17);
 }
 
 uint64_t rama_cap_python_key(void)
 {
 	const struct layout *l = python.is;
 	uint64_t h = 1, f;
+	bool users = false;
 
 	if (!l)
 		return 0;
 	f = python.sure ? load(state_now() + (uint64_t)l->frame) : 0;
 	if (l->hop >= 0 && f != 0)
 		f = load(f + (uint64_t)l->hop);
-	for (unsigned i = 0; i < HASHED && f != 0; i++) {
-		h = mix_frame(h, l, f);
-		if (is_users(l, f))
-			break;
+	for (unsigned i = 0; i < HASHED && f != 0 && !users; i++) {
+		h = mix_frame(h, l, f, &users);
 		f = load(f + (uint64_t)l->back);
 	}
 	return h | 1;

@@ -40,8 +40,7 @@ struct met {
 	int32_t delta;
 	uint32_t name;
 	uint64_t turn;
-	uint64_t
-		python; /* the place is a line of Python: what tells it from others; 0: it is none */
+	uint64_t python; /* of a line of Python: what tells it from others; 0: it is none */
 };
 
 /* places that have names: hash of the first frame */
@@ -311,9 +310,9 @@ struct rama_cap_site rama_cap_site_now(struct rama_cap_thread *t)
 	if (begin_met()) {
 		uint64_t python = rama_cap_python_key();
 
-		m = find_met(k.ret, k.cfa, 0);
-		if (!m && python)
-			m = find_met(k.ret, k.cfa, python);
+		m = python ? find_met(k.ret, k.cfa, python) : NULL;
+		if (!m)
+			m = find_met(k.ret, k.cfa, 0);
 	}
 	if (!m && met)
 		return meet(t, &k);

@@ -54,6 +54,7 @@ static char *globs(struct rama_cli_opts *o, const char *variable, enum rama_tab_
 static int set_variables(struct rama_cli_opts *o, const char *library, struct rama_arena *a)
 {
 	const char *memory = rama_cli_memory_of(o, RAMA_TAB_OPT_exec_memory);
+	const char *files = rama_cli_memory_of(o, RAMA_TAB_OPT_exec_files);
 	struct rama_program kind = { 0 };
 	char program[PATH_MAX];
 
@@ -76,6 +77,8 @@ static int set_variables(struct rama_cli_opts *o, const char *library, struct ra
 		  rama_arena_text(a, memory != NULL ? memory : "",
 				  memory != NULL ? strlen(memory) : 0),
 		  memory != NULL },
+		{ "IORAMA_MEMORY", rama_arena_text(a, files, files != NULL ? strlen(files) : 0),
+		  files != NULL },
 		{ "IORAMA_EXCLUDE", globs(o, "IORAMA_EXCLUDE", RAMA_TAB_OPT_exec_exclude, a),
 		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_exclude) },
 		{ "IORAMA_INCLUDE", globs(o, "IORAMA_INCLUDE", RAMA_TAB_OPT_exec_include, a),

@@ -210,6 +210,7 @@ static void read_options(struct command *c)
 	c->study = (struct rama_study_options){
 		.profile = &c->profile,
 		.no_trace = rama_cli_opts_has(o, RAMA_TAB_OPT_report_notrace),
+		.debuginfo = rama_cli_opts_value(o, RAMA_TAB_OPT_report_debuginfo),
 		.detail = c->form->detail || strcmp(c->ask.table, "ops") == 0,
 		.only = only_of(o),
 	};

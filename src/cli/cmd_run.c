@@ -65,6 +65,7 @@ static int read_options(struct command *c)
 		.args = o->args,
 		.library = rama_cli_opts_value(o, RAMA_TAB_OPT_run_library),
 		.memory = rama_cli_memory_of(o, RAMA_TAB_OPT_run_memory),
+		.files = rama_cli_memory_of(o, RAMA_TAB_OPT_run_files),
 		.jobid = rama_cli_opts_number(o, RAMA_TAB_OPT_run_jobid, 0, INT64_MAX, -1),
 		.trace = rama_cli_opts_has(o, RAMA_TAB_OPT_run_trace),
 		.path = rama_cli_opts_has(o, RAMA_TAB_OPT_run_path),

@@ -312,7 +312,8 @@ static void known_facts(struct rama_diag_facts *f, const struct rama_job_view *v
 		bool trace = mod != NULL && (mod->flags & RAMA_TAB_TRACE);
 
 		f->partial_traces += v->modules[i].partial && trace;
-		f->partial_modules += v->modules[i].partial && !trace;
+		/* files without room are in other records of the module: nothing of them lacks */
+		f->partial_modules += v->modules[i].partial && !trace && v->folded_files == 0;
 	}
 	/* Where a trace is cut the counters still have everything, as they have of processes that
 	 * were killed and of files that share a record. What did not end by itself and was not

@@ -258,7 +258,7 @@ static int banner(struct rama_diag_engine *g)
 	if (v->folded_files > 0)
 		say(&l,
 		    "%s opens are of files that are counted in groups, by directory and name, for "
-		    "want of room: IORAMA_MEMORY gives more.",
+		    "want of room: iorama run --memory (IORAMA_MEMORY) gives more.",
 		    rama_human_count(n, v->folded_files));
 	if (v->lost_events > 0)
 		say(&l, "%s traced accesses were lost; counters have them.",

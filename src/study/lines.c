@@ -2,6 +2,7 @@
 /* lines.c: paths come from a log, which anybody may have made: only ordinary files are opened. */
 #include "study/lines.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,10 @@ struct program {
 };
 
 struct rama_study_lines {
+	char folder[PATH_MOST];	     /* of the user; "": none */
+	char search[PATH_MOST + 64]; /* where libdw looks */
+	char *search_at;	     /* ... as it wants to be told */
+	Dwfl_Callbacks callbacks;
 	struct program program[OPEN_MOST];
 	size_t n;
 };
@@ -38,12 +43,6 @@ static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *name, D
 						    found);
 	return dwfl_standard_find_debuginfo(mod, userdata, name, base, file, link, crc, found);
 }
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-};
 
 static int open_plain(const char *path)
 {
@@ -66,20 +65,46 @@ static bool is_the_one(Dwfl_Module *mod, const struct program *p)
 	return p->n_build > 0 && n == (int)p->n_build && memcmp(bits, p->build, p->n_build) == 0;
 }
 
-static void open_program(struct program *p)
+/* false: it is not there, or not the one that ran */
+static bool open_one(struct rama_study_lines *l, struct program *p, const char *path)
 {
-	int fd = open_plain(p->path);
+	int fd = open_plain(path);
 	GElf_Addr bias;
 
-	p->dwfl = fd >= 0 ? dwfl_begin(&callbacks) : NULL;
+	p->dwfl = fd >= 0 ? dwfl_begin(&l->callbacks) : NULL;
 	if (p->dwfl != NULL) /* takes the descriptor if it succeeds */
-		p->mod = dwfl_report_offline(p->dwfl, p->path, p->path, fd);
+		p->mod = dwfl_report_offline(p->dwfl, path, path, fd);
 	if (fd >= 0 && p->mod == NULL)
 		close(fd);
 	if (p->dwfl != NULL)
 		dwfl_report_end(p->dwfl, NULL, NULL);
-	if (p->mod != NULL && (dwfl_module_getelf(p->mod, &bias) == NULL || !is_the_one(p->mod, p)))
-		p->mod = NULL;
+	if (p->mod != NULL && dwfl_module_getelf(p->mod, &bias) != NULL && is_the_one(p->mod, p))
+		return true;
+	if (p->dwfl != NULL)
+		dwfl_end(p->dwfl);
+	p->dwfl = NULL;
+	p->mod = NULL;
+	return false;
+}
+
+/* What the user has of it elsewhere (the program, or debugging information alone), as its log may
+ * have been brought here, and it may have been stripped; or else the program itself. */
+static void open_program(struct rama_study_lines *l, struct program *p)
+{
+	static const char *const ways[] = { "%s/.build-id/%s.debug", "%s/%s.debug", "%s/%s" };
+	const char *base = strrchr(p->path, '/') + 1;
+	char path[2 * PATH_MOST], id[2 * RAMA_SITE_BUILD + 2];
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_build; i++)
+		n += (size_t)snprintf(id + n, sizeof(id) - n, "%02x%s", p->build[i],
+				      i == 0 ? "/" : "");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && n > 0 && l->folder[0]; i++) {
+		snprintf(path, sizeof(path), ways[i], l->folder, i == 0 ? id : base);
+		if (open_one(l, p, path))
+			return;
+	}
+	open_one(l, p, p->path);
 }
 
 static struct program *program_of(struct rama_study_lines *l, const struct rama_site_frame *f)
@@ -101,7 +126,7 @@ static struct program *program_of(struct rama_study_lines *l, const struct rama_
 		return NULL;
 	memcpy(p->build, f->build, f->n_build);
 	l->n++;
-	open_program(p);
+	open_program(l, p);
 	return p;
 }
 
@@ -147,9 +172,24 @@ bool rama_study_lines_find(void *lines, const struct rama_site_frame *f,
 	return to->source[0] != '\0' || to->function[0] != '\0';
 }
 
-struct rama_study_lines *rama_study_lines_create(void)
+struct rama_study_lines *rama_study_lines_create(const char *folder)
 {
-	return calloc(1, sizeof(struct rama_study_lines));
+	static const char usual[] = "::.debug:/usr/lib/debug";
+	struct rama_study_lines *l = calloc(1, sizeof(*l));
+
+	if (l == NULL)
+		return NULL;
+	l->callbacks = (Dwfl_Callbacks){
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	if (folder != NULL && realpath(folder, l->folder) != NULL) {
+		snprintf(l->search, sizeof(l->search), "%s%s", l->folder, usual);
+		l->search_at = l->search;
+		l->callbacks.debuginfo_path = &l->search_at;
+	}
+	return l;
 }
 
 void rama_study_lines_destroy(struct rama_study_lines *l)
@@ -164,8 +204,9 @@ void rama_study_lines_destroy(struct rama_study_lines *l)
 
 #else
 
-struct rama_study_lines *rama_study_lines_create(void)
+struct rama_study_lines *rama_study_lines_create(const char *folder)
 {
+	(void)folder;
 	return NULL;
 }
 

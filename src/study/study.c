@@ -222,8 +222,9 @@ static int keep_wanted(struct rama_diag *d, const char *only)
 
 static int conclude(struct rama_study *s, const struct rama_study_options *opt, struct rama_err *e)
 {
-	struct rama_study_lines *lines =
-		s->view.n_sites > 0 && !opt->no_lines ? rama_study_lines_create() : NULL;
+	struct rama_study_lines *lines = s->view.n_sites > 0 && !opt->no_lines
+						 ? rama_study_lines_create(opt->debuginfo)
+						 : NULL;
 	int rc;
 
 	s->view.opt.line = lines != NULL ? rama_study_lines_find : NULL;

@@ -10,7 +10,9 @@
 
 struct rama_study_options {
 	const struct rama_diag_profile *profile;
-	bool no_trace;	  /* counters only */
+	bool no_trace; /* counters only */
+	/* folder with debugging information of programs that ran; NULL: none */
+	const char *debuginfo;
 	bool no_lines;	  /* no programs that a log names are opened to find lines of source */
 	bool detail;	  /* keep single operations, for pages and JSON */
 	double from, to;  /* of that time only; 0 0: of all */

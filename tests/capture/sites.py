@@ -40,9 +40,9 @@ def c(h, name, source, *flags, made=""):
     return build(h, name, source, [h.cc, "-D_GNU_SOURCE", "-g", "-O2", "-pthread", *flags], made=made)
 
 
-def places(h, log):
+def places(h, log, *options):
     """The table of places of a log."""
-    done = subprocess.run([h.iorama, "report", "--csv=where", log], capture_output=True, text=True, timeout=TIMEOUT)
+    done = subprocess.run([h.iorama, "report", "--csv=where", *options, log], capture_output=True, text=True, timeout=TIMEOUT)
     must(done.returncode == 0, "report: status %d: %s", done.returncode, done.stderr)
     return list(csv.DictReader(io.StringIO(done.stdout)))
 
@@ -71,11 +71,11 @@ def start(h, command, mode="run", env=None, status=0):
     return run
 
 
-def check(h, run, source, name, lines=True):
+def check(h, run, source, name, lines=True, options=()):
     """Every marked line moved what its mark says, and no other line of the source anything."""
     wanted, found = truth(source), {}
     for log in run.logs:
-        for row in places(h, log.path):
+        for row in places(h, log.path, *options):
             if row["source"] and os.path.basename(row["source"]) == name:
                 found[int(row["line"])] = found.get(int(row["line"]), 0) + moved(row)
     if lines:
@@ -194,9 +194,29 @@ def stripped(h):
     must(rows and not any(row["source"] for row in rows), "lines of a program that has none: %s", rows)
     must(all(re.fullmatch(r"bald\+0x[0-9a-f]+.*", row["place"]) for row in rows), "places: %s", rows)
     must(sum(map(moved, rows)) == sum(truth(C).values()), "places moved %d", sum(map(moved, rows)))
+    kept_elsewhere(h, run, folder, bald)
+    shutil.copy2(os.path.join(folder, "gone"), bald)
     subprocess.run(["objcopy", "--add-gnu-debuglink=kept", bald], check=True, cwd=folder)
     run = start(h, [bald])
     check(h, run, C, "sites-plain.c")
+
+
+def kept_elsewhere(h, run, folder, bald):
+    """Debugging information in a folder that is named: by build id, or by the name of the program, which may be gone."""
+    kept = os.path.join(folder, "kept")
+    notes = subprocess.run(["readelf", "-n", kept], capture_output=True, text=True, check=True).stdout
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+    for number, name in enumerate((".build-id/%s/%s.debug" % (build_id[:2], build_id[2:]), "bald.debug", "bald")):
+        there = os.path.join(h.quiet, "there%d" % number)
+        os.makedirs(os.path.dirname(os.path.join(there, name)))
+        shutil.copy2(kept, os.path.join(there, name))
+        check(h, run, C, "sites-plain.c", options=["--debuginfo", there])
+        shutil.move(bald, os.path.join(folder, "gone"))
+        check(h, run, C, "sites-plain.c", options=["--debuginfo", os.path.relpath(there)])
+        shutil.copy2(os.path.join(folder, "gone"), bald)
+    shutil.copy2(c(h, "sites-plain", "\n\n" + C, made="-anew"), os.path.join(h.quiet, "there2", "bald"))
+    rows = [row for row in places(h, run.logs[0].path, "--debuginfo", os.path.join(h.quiet, "there2")) if row["program"] == bald]
+    must(rows and not any(row["source"] for row in rows), "lines of another program: %s", rows)
 
 
 def rebuilt(h):

@@ -249,6 +249,8 @@ def groups(h):
         done = subprocess.run([h.iorama, "report", "--csv=groups", log], capture_output=True, text=True, timeout=TIMEOUT)
         rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if "/many/" in row["pattern"]]
         must([int(row["files"]) for row in rows] == [count], "the report has %s", rows)
+        done = subprocess.run([h.iorama, "report", log], capture_output=True, text=True, timeout=TIMEOUT)
+        must("IORAMA_MEMORY" in done.stdout and "lower bounds" not in done.stdout, "nothing is missing: %s", done.stdout)
 
 
 def old_kernel(h):

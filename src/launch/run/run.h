@@ -32,6 +32,7 @@ struct rama_launch_asked {
 	enum rama_any_mode any;	 /* who is followed from outside */
 	bool path;		 /* daemons and servers, too; with trace */
 	const char *memory;	 /* for tracing, or NULL */
+	const char *files;	 /* memory for their records, or NULL */
 	const char *tag;	 /* of live events, or NULL */
 	const char *store;	 /* of live events */
 	bool no_index;		 /* the log of a live job is not put into the store */

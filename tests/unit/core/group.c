@@ -29,7 +29,8 @@ static void names_differ_in_digits(void **state)
 			assert_string_equal(to, row[i][1 + coarse]);
 			assert_int_equal(n, strlen(to));
 			assert_true(rama_core_group_is(to, n));
-			assert_false(rama_core_group_is(row[i][0], strlen(row[i][0])));
+			if (strchr(row[i][0], '<') == NULL)
+				assert_false(rama_core_group_is(row[i][0], strlen(row[i][0])));
 		}
 }
 
