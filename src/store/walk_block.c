@@ -152,11 +152,17 @@ static bool may_have(const struct rama_store_event_walk *w, const struct rama_st
 {
 	unsigned char begin[RAMA_WIRE_BLOCK_BEGIN];
 	int64_t n;
+	int has = -1;
 
 	if (w->f.record == 0 || c->far || w->ops->block_begin == NULL)
 		return true;
+	n = w->ops->block_begin(w->db, c->h.number, begin, RAMA_WIRE_BLOCK_LITTLE);
+	if (n >= 0)
+		has = rama_wire_block_has_file(begin, (size_t)n, w->f.record);
+	if (n < 0 || has >= 0)
+		return has != 0;
 	n = w->ops->block_begin(w->db, c->h.number, begin, sizeof(begin));
-	return n < 0 || rama_wire_block_may_have(begin, (size_t)n, w->f.record);
+	return n < 0 || rama_wire_block_has_file(begin, (size_t)n, w->f.record) != 0;
 }
 
 int rama_store_walk_load(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c,

@@ -8,10 +8,13 @@
 #include <zlib.h>
 
 #include "wire/coding.h"
+#include "wire/columns.h"
 
 #define AT_FLAGS 9 /* as block.c has them */
 #define AT_JOB_LEN 10
 #define BODY_MOST 12288 /* bytes of the unpacked body that are looked at */
+#define LITTLE_BODY 2560
+#define UNKNOWN (-1)
 
 static size_t begin_of(const unsigned char *bytes, size_t n, unsigned char *to, size_t room)
 {
@@ -31,7 +34,7 @@ static size_t begin_of(const unsigned char *bytes, size_t n, unsigned char *to, 
 }
 
 /* tables of calls, kinds and records */
-static bool table_may_have(struct rama_wire_reader *r, uint64_t record)
+static int table_has(struct rama_wire_reader *r, uint64_t record)
 {
 	uint64_t n = rama_wire_get_varint(r);
 	const unsigned char *p;
@@ -41,37 +44,38 @@ static bool table_may_have(struct rama_wire_reader *r, uint64_t record)
 			rama_wire_get_bytes(r, rama_wire_get_le(r, 1));
 	n = rama_wire_get_varint(r);
 	if (r->bad || n > RAMA_WIRE_BLOCK_EVENTS)
-		return true;
+		return UNKNOWN;
 	rama_wire_get_bytes(r, 2 * n);
 	n = rama_wire_get_varint(r);
 	if (r->bad || n > RAMA_WIRE_BLOCK_EVENTS)
-		return true;
+		return UNKNOWN;
 	p = rama_wire_get_bytes(r, 8 * n);
 	if (p == NULL)
-		return true;
+		return UNKNOWN;
 	for (uint64_t i = 0; i < n; i++)
 		if (rama_wire_load_le(p + 8 * i, 8) == record)
-			return true;
-	return false;
+			return 1;
+	return 0;
 }
 
-bool rama_wire_block_may_have(const unsigned char *bytes, size_t n, uint64_t record)
+int rama_wire_block_has_file(const unsigned char *bytes, size_t n, uint64_t record)
 {
 	unsigned char body[BODY_MOST];
 	struct rama_wire_reader r = { .p = body };
 	size_t at, have;
 
 	if (n < RAMA_WIRE_BLOCK_FIXED)
-		return true;
+		return UNKNOWN;
 	at = RAMA_WIRE_BLOCK_FIXED + rama_wire_load_le(bytes + AT_JOB_LEN, 2);
 	if (at >= n)
-		return true;
+		return UNKNOWN;
 	if (bytes[AT_FLAGS] == 0) {
 		have = n - at < sizeof(body) ? n - at : sizeof(body);
 		memcpy(body, bytes + at, have);
 	} else {
-		have = begin_of(bytes + at, n - at, body, sizeof(body));
+		have = begin_of(bytes + at, n - at, body,
+				n > RAMA_WIRE_BLOCK_LITTLE ? sizeof(body) : LITTLE_BODY);
 	}
 	r.end = body + have;
-	return have == 0 || table_may_have(&r, record);
+	return have == 0 ? UNKNOWN : table_has(&r, record);
 }

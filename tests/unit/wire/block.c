@@ -511,13 +511,15 @@ static void files_are_known_by_the_beginning(void **state)
 		assert_true(n > 0);
 		begin_of = (size_t)n < RAMA_WIRE_BLOCK_BEGIN ? (size_t)n : RAMA_WIRE_BLOCK_BEGIN;
 		for (uint32_t i = 0; i < files[k]; i++)
-			assert_true(rama_wire_block_may_have(bytes, begin_of, in.event[i].record));
-		assert_int_equal(rama_wire_block_may_have(bytes, begin_of, 4711), files[k] > 700);
+			assert_true(rama_wire_block_has_file(bytes, begin_of, in.event[i].record) !=
+				    0);
+		assert_int_equal(rama_wire_block_has_file(bytes, begin_of, 4711),
+				 files[k] > 700 ? -1 : 0);
 		for (size_t cut = 0; cut < begin_of; cut += 97)
-			assert_true(rama_wire_block_may_have(bytes, cut, in.event[0].record));
+			assert_true(rama_wire_block_has_file(bytes, cut, in.event[0].record) != 0);
 		for (unsigned i = 0; i < 2000; i++) { /* nonsense is read without harm */
 			bytes[96 + rand() % 3000] = (unsigned char)rand();
-			rama_wire_block_may_have(bytes, begin_of, 4711);
+			rama_wire_block_has_file(bytes, begin_of, 4711);
 		}
 	}
 }
