@@ -199,6 +199,7 @@ def bus(b, folder):
 
 STORED, STORED_BIG = 10_000_000, 100_000_000  # events; the second with --big
 PUT_BUDGET, DISK_BUDGET, ANSWER_BUDGET = 2000, 16, 50  # CPU ns and bytes of an event (500,000 per second and core), ms
+FILE_BUDGET = 200  # ms, of 10^8 events
 
 
 def store_rows(b, name, where, events, per_block=8192):
@@ -213,6 +214,7 @@ def store_rows(b, name, where, events, per_block=8192):
     if per_block == 8192:
         for rows in ("1,000 rows of a rank", "1,000 rows of a job", "1,000 rows of all"):
             b.add("%s, %s" % (what, rows), "wall_median", said[rows], "ms", ANSWER_BUDGET)
+        b.add(what + ", one file of all", "wall", said["one file of all"], "ms", FILE_BUDGET if events >= STORED_BIG else None)
         b.add(what + ", all of a rank", "wall", said["all of one rank"], "ns/event")
 
 

@@ -120,6 +120,21 @@ static uint64_t put_batch(struct rama_store *s, unsigned n)
 	return all;
 }
 
+#define RARE 4711 /* a file that one block has events of */
+
+/* a block behind all others, of which some events are of another file */
+static void put_rare(struct rama_store *s, struct rama_wire_block_packer *p)
+{
+	struct rama_wire_block *b = &block[0];
+	struct rama_err e = { 0 };
+
+	for (uint32_t i = 0; i < b->n; i += 100)
+		b->event[i].record = RARE;
+	size[0] = rama_wire_block_pack(p, b, packed[0], sizeof(*b), &e);
+	bench_must(size[0] >= 0, &e);
+	put_batch(s, 1);
+}
+
 static void fill(struct rama_store *s, uint64_t events, uint32_t per_block)
 {
 	double cpu = 0, wall = 0, t;
@@ -157,6 +172,7 @@ static void fill(struct rama_store *s, uint64_t events, uint32_t per_block)
 	printf("put, wall\t%.0f\tevents/s\n", (double)made / wall);
 	printf("blocks\t%.3f\tbytes/event\n", (double)bytes / (double)made);
 	printf("disk\t%.3f\tbytes/event\n", (double)c.bytes / (double)made);
+	put_rare(s, &p);
 	rama_wire_block_packer_fini(&p);
 }
 
@@ -213,6 +229,25 @@ static void scan(const char *where, uint64_t events)
 	printf("all of one rank\t%.1f\tns/event\n", 1e9 * (bench_clock(CLOCK_MONOTONIC) - t) / n);
 }
 
+static void ask_file(const char *where, uint32_t per_block)
+{
+	struct rama_store_event_filter f = { .job = 1,
+					     .rank = RAMA_STORE_RANK_ALL,
+					     .record = RARE,
+					     .order = RAMA_STORE_ORDER_JOB_TIME_RANK };
+	struct rama_err e = { 0 };
+	struct rama_store *s;
+	unsigned n = 0;
+	double t = bench_clock(CLOCK_MONOTONIC);
+
+	must(rama_store_open(&s, where, RAMA_STORE_READ, &e), &e);
+	must(rama_store_events(s, &f, count, &n, &e), &e);
+	rama_store_close(s);
+	if (n != (per_block + 99) / 100)
+		exit(1);
+	printf("one file of all\t%.3f\tms\n", 1e3 * (bench_clock(CLOCK_MONOTONIC) - t));
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
@@ -238,6 +273,7 @@ int main(int argc, char **argv)
 	ask(argv[1], "1,000 rows of a job", f, last);
 	f.job = -1, f.order = RAMA_STORE_ORDER_TIME_JOB_RANK;
 	ask(argv[1], "1,000 rows of all", f, last);
+	ask_file(argv[1], per_block);
 	scan(argv[1], events);
 	for (unsigned i = 0; i < BATCH; i++)
 		free(packed[i]);

@@ -231,7 +231,8 @@ static void on_round(uv_timer_t *timer)
 	a->pause = moved ? a->o.interval : a->pause * 2;
 	if (a->pause > PAUSE_MOST)
 		a->pause = PAUSE_MOST;
-	uv_timer_start(&a->rounds, on_round, behind ? 0 : a->pause, 0);
+	/* not 0: timers that are due at once are done before all else, for ever */
+	uv_timer_start(&a->rounds, on_round, behind ? 1 : a->pause, 0);
 }
 
 /* One job only: it has ended when its directory is gone, or when nobody looks after it any more

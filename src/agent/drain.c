@@ -507,8 +507,8 @@ static const struct rama_seg_lane *lane_at(const struct rama_agent_drain_seg *s,
 	return (const void *)(s->map.base + a->off + (uint64_t)i * a->item);
 }
 
-/* ns that an event may wait for others. A job of many ranks makes a block for each of them: they may
- * wait longer, so that a bus and a store get as many messages of it as of a job of a hundred. */
+/* ns that an event may wait for others. A job of many ranks makes a block for each of them: they
+ * may wait longer, so that a bus and a store get as many messages of it as of one of a hundred. */
 int64_t rama_agent_drain_patience(const struct rama_agent_drain *d,
 				  const struct rama_agent_drain_seg *s)
 {

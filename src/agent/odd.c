@@ -15,7 +15,7 @@ static const size_t most[RAMA_AGENT_SHARES] = {
 	/* a watch of the kernel each, of which there are some 100,000 */
 	[RAMA_AGENT_SHARE_DIRS] = 8192,
 	[RAMA_AGENT_SHARE_FILES] = 16384,  /* that are no segments, or not any more */
-	[RAMA_AGENT_SHARE_SEGS] = 4096,	   /* two mappings each, of which the guard knows 32,768 */
+	[RAMA_AGENT_SHARE_SEGS] = 2048,	   /* two mappings each, and up to 70 KiB of memory */
 	[RAMA_AGENT_SHARE_LOOKS] = 65536,  /* from one reading of all directories to the next */
 	[RAMA_AGENT_SHARE_TIME] = 1000000, /* µs for those, likewise */
 	[RAMA_AGENT_SHARE_WORDS] = 100,	   /* lines of the journal, likewise */

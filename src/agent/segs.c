@@ -45,7 +45,7 @@ static struct rama_agent_drain_job *job_in(struct rama_agent *a, const char *dir
 		return strcmp(a->job[*at - 1]->key, key) == 0 &&
 				       strcmp(a->job[*at - 1]->dir, dir) == 0
 			       ? a->job[*at - 1]
-			       : NULL; /* a directory that changed its owner, while its job is known */
+			       : NULL; /* its owner is another one now */
 	u = rama_agent_user(a, uid, &e);
 	if (u == NULL) {
 		rama_agent_say(a, "%s", e.text);

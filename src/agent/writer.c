@@ -188,7 +188,7 @@ void rama_agent_writer_work(int line)
 
 /* ---- the agent's side ------------------------------------------------------------------------ */
 
-struct rama_bus_sink {
+struct rama_agent_writer_sink {
 	struct rama_agent_writers *writers;
 	struct rama_bus_sink_options o;
 	char *where, *agent;
@@ -199,7 +199,7 @@ struct rama_bus_sink {
 	struct rama_bus_sink_totals past, now; /* of those that are gone; of this one */
 };
 
-static void drop(struct rama_bus_sink *s)
+static void drop(struct rama_agent_writer_sink *s)
 {
 	if (s->line < 0)
 		return;
@@ -215,7 +215,8 @@ static void drop(struct rama_bus_sink *s)
 }
 
 /* one question and its answer; what the writer tells meanwhile goes to the journal */
-static int ask(struct rama_bus_sink *s, struct iovec *v, int n, struct reply *r, struct rama_err *e)
+static int ask(struct rama_agent_writer_sink *s, struct iovec *v, int n, struct reply *r,
+	       struct rama_err *e)
 {
 	char text[TEXT] = "";
 	bool good = send_all(s->line, v, n);
@@ -241,7 +242,7 @@ static int ask(struct rama_bus_sink *s, struct iovec *v, int n, struct reply *r,
 	return 0;
 }
 
-static int begin(struct rama_bus_sink *s, struct rama_err *e)
+static int begin(struct rama_agent_writer_sink *s, struct rama_err *e)
 {
 	struct question q = { .kind = OPEN, .len = strlen(s->where) + strlen(s->agent) + 2 };
 	struct iovec v[3] = { { .iov_base = &q, .iov_len = sizeof(q) },
@@ -262,9 +263,10 @@ static int begin(struct rama_bus_sink *s, struct rama_err *e)
 	return rc;
 }
 
-static int64_t put(struct rama_bus_sink *s, const struct rama_bus_parcel *p, size_t n,
+static int64_t put(struct rama_bus_sink *sink, const struct rama_bus_parcel *p, size_t n,
 		   struct rama_err *e)
 {
+	struct rama_agent_writer_sink *s = (void *)sink;
 	struct question q = { .kind = PUT, .n = (uint32_t)(n < PARCELS ? n : PARCELS) };
 	struct parcel_head *h;
 	struct iovec *v;
@@ -309,9 +311,10 @@ static int64_t put(struct rama_bus_sink *s, const struct rama_bus_parcel *p, siz
 	return r.value;
 }
 
-static int sync_it(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
+static int sync_it(struct rama_bus_sink *sink, int wait_ms, uint64_t *committed, uint64_t *again,
 		   struct rama_err *e)
 {
+	struct rama_agent_writer_sink *s = (void *)sink;
 	struct question q = { .kind = SYNC, .n = (uint32_t)wait_ms };
 	struct iovec v = { .iov_base = &q, .iov_len = sizeof(q) };
 	struct reply r;
@@ -336,8 +339,10 @@ static int sync_it(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, ui
 	return 0;
 }
 
-static void totals(const struct rama_bus_sink *s, struct rama_bus_sink_totals *t)
+static void totals(const struct rama_bus_sink *sink, struct rama_bus_sink_totals *t)
 {
+	const struct rama_agent_writer_sink *s = (const void *)sink;
+
 	*t = s->past;
 	t->messages += s->now.messages;
 	t->events += s->now.events;
@@ -346,8 +351,10 @@ static void totals(const struct rama_bus_sink *s, struct rama_bus_sink_totals *t
 	t->refused_events += s->now.refused_events;
 }
 
-static void close_it(struct rama_bus_sink *s)
+static void close_it(struct rama_bus_sink *sink)
 {
+	struct rama_agent_writer_sink *s = (void *)sink;
+
 	if (s == NULL)
 		return;
 	if (s->line >= 0)
@@ -360,7 +367,7 @@ static void close_it(struct rama_bus_sink *s)
 int rama_agent_writer_open(struct rama_bus_sink **to, struct rama_agent_writers *w, uint32_t uid,
 			   uint32_t gid, const struct rama_bus_sink_options *o, struct rama_err *e)
 {
-	struct rama_bus_sink *s = calloc(1, sizeof(*s));
+	struct rama_agent_writer_sink *s = calloc(1, sizeof(*s));
 
 	*to = NULL;
 	if (s != NULL) {
@@ -370,7 +377,7 @@ int rama_agent_writer_open(struct rama_bus_sink **to, struct rama_agent_writers 
 	if (s == NULL || s->where == NULL || s->agent == NULL) {
 		if (s != NULL) {
 			s->line = -1;
-			close_it(s);
+			close_it((void *)s);
 		}
 		return rama_err_no_memory(e);
 	}
@@ -379,7 +386,7 @@ int rama_agent_writer_open(struct rama_bus_sink **to, struct rama_agent_writers 
 	s->uid = uid;
 	s->gid = gid;
 	s->line = -1;
-	*to = s;
+	*to = (void *)s;
 	return 0;
 }
 

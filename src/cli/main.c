@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "base/secret.h"
 #include "cli/commands.h"
 #include "cli/opts.h"
 #include "cli/terminal.h"
@@ -150,6 +151,7 @@ int main(int argc, char **argv)
 	int i;
 
 	atexit(check_stdout);
+	rama_secret_hide_words(argc, argv); /* ps shows them to everybody */
 	/* `iorama show … | head` ends quietly by the write error; `run` hands its signals on */
 	if (argc < 2 || strcmp(argv[1], rama_tab_commands[RAMA_TAB_CMD_run].name) != 0)
 		signal(SIGPIPE, SIG_IGN);

@@ -10,7 +10,7 @@
 enum { RAMA_STORE_DB_KEPT, RAMA_STORE_DB_ONCE, RAMA_STORE_DB_READ };
 
 struct rama_store_db_ops {
-	const char *name; /* "sqlite", "postgresql" */
+	const char *name;  /* "sqlite", "postgresql" */
 	bool many_readers; /* with rights of their own */
 	int (*open)(void **db, const char *where, unsigned flags, struct rama_err *e);
 	void (*close)(void *db);
@@ -55,6 +55,11 @@ struct rama_store_db_ops {
 			 struct rama_err *e);
 	/* the block of a number ($1): "SELECT body FROM blocks WHERE number = $1" */
 	const char *block_sql;
+	/* The first bytes of a packed block, at most `room`: how many, negative: none can be had.
+	 * NULL: blocks do not lie packed; then has_record is what a condition on `blocks b` adds to
+	 * find those with events of the file $8. */
+	int64_t (*block_begin)(void *db, int64_t number, unsigned char *to, size_t room);
+	const char *has_record;
 	int64_t (*size)(void *db); /* bytes on disk, about */
 	/* give free space back, and see that all is on the disk */
 	int (*shrink)(void *db, struct rama_err *e);

@@ -78,6 +78,11 @@ int rama_wire_block_head(struct rama_wire_block *b, const unsigned char *bytes, 
 int rama_wire_block_peek(const unsigned char *bytes, size_t n, char job[RAMA_WIRE_JOB],
 			 uint32_t *events, struct rama_wire_segment_key *segment,
 			 struct rama_err *e);
+/* Has it events of this file? Judged by the first n bytes of a packed block, in which its table of
+ * records lies: 1: yes, 0: no, -1: that many bytes do not tell, or are damaged. */
+int rama_wire_block_has_file(const unsigned char *bytes, size_t n, uint64_t record);
+#define RAMA_WIRE_BLOCK_LITTLE 2048 /* enough for some hundred files */
+#define RAMA_WIRE_BLOCK_BEGIN 6144
 void rama_wire_block_packer_fini(struct rama_wire_block_packer *p);
 
 #endif

@@ -71,9 +71,26 @@ def one_program(case):
     expect(job["state"] == "done" and job["events"] == totals["stored"] and job["end_ns"], "the job: %s", job)
     expect(left(case) == [], "left behind: %s", left(case))
     expect(len(glob.glob(case.path("logs", "*.darshan"))) == 1, "the program's own log")
-    second = json.loads(case.command("agent", "--status", "--json").stdout)
+    second = json.loads(case.command("agent", "--status", "--json", status=3).stdout)
     expect(second["ended"] and not second["running"], "--status: %s", second)
-    expect("stored" in case.command("agent", "--status").stdout, "--status as text")
+    expect("stored" in case.command("agent", "--status", status=3).stdout, "--status as text")
+
+
+def silent(case):
+    """--status: 0 where an agent is at work, 3 where it stands still or is dead. A password is in neither that nor the list of processes."""
+    url = "nats://me:very-secret@127.0.0.1:%d" % free_port()
+    agent = case.agent("--sink", url)
+    out = case.command("agent", "--status").stdout
+    expect("runs on" in out and "127.0.0.1" in out, "--status: %s", out)
+    with open(case.path("spool", "status.json"), encoding="utf-8") as status, open("/proc/%d/cmdline" % agent.pid, encoding="utf-8") as words:
+        for text in (out, status.read(), words.read()):
+            expect("very-secret" not in text and "me" in text, "a password: %s", text)
+    agent.send_signal(signal.SIGSTOP)
+    case.wait(lambda: case.command("agent", "--status", status=None).returncode == 3, "it is silent", timeout=60)
+    expect(json.loads(case.command("agent", "--status", "--json", status=3).stdout)["silent"], "--json")
+    agent.kill()
+    agent.wait()
+    expect("does not run" in case.command("agent", "--status", status=3).stdout, "it is dead")
 
 
 def names(case):
@@ -593,7 +610,7 @@ def other_users_segments(case):
 
 
 CASES = {f.__name__.replace("_", "-"): f for f in (
-    one_program, attached_idle, names, brief, threads_one_after_the_other, many_events, killed_and_restarted, absent, comes_late, two_agents,
+    one_program, silent, attached_idle, names, brief, threads_one_after_the_other, many_events, killed_and_restarted, absent, comes_late, two_agents,
     stuck_sink, slow_sink, full_disk, clock_set_back, clock_set_ahead, hostile_segments, killed_program, events_off, activity_is_complete, switched_on, samples,
     users_apart, other_users_segments)}  # fmt: skip
 

@@ -96,14 +96,27 @@ static void fill_names(unsigned char *base)
 	}
 }
 
+#define PAGES 65536 /* that are not empty */
+static const unsigned char none[4096];
+static uint64_t page[PAGES];
+static size_t n_pages;
+
+static size_t least(uint64_t n)
+{
+	return n < 4096 ? (size_t)n : 4096;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned char *from = argc == 6 ? map(argv[1], 0, 0) : NULL;
 	struct rama_seg_header *h = (void *)from;
-	char path[4400], c;
+	char path[4400], part[4400], c;
 
 	if (from == NULL)
 		return 2;
+	for (uint64_t at = 0; at < h->size && n_pages < PAGES; at += 4096)
+		if (memcmp(from + at, none, least(h->size - at)) != 0)
+			page[n_pages++] = at;
 	for (int i = atoi(argv[3]); i < atoi(argv[4]); i++) {
 		struct rama_seg_identity *id = area(from, RAMA_SEG_AREA_IDENTITY);
 		unsigned char *to;
@@ -112,16 +125,10 @@ int main(int argc, char **argv)
 		mkdir(path, 0700);
 		snprintf(path, sizeof(path), "%s/run-%d/%s.%d.%d.seg", argv[2], i, id->host,
 			 (int)getpid(), i);
-		to = map(path, h->size, O_CREAT);
-		for (uint64_t at = 0; at < h->size; at += 4096) {
-			uint64_t n = h->size - at < 4096 ? h->size - at : 4096;
-			bool any = false;
-
-			for (uint64_t k = 0; k < n && !any; k++)
-				any = from[at + k] != 0;
-			if (any)
-				memcpy(to + at, from + at, n);
-		}
+		snprintf(part, sizeof(part), "%s/run-%d/part", argv[2], i);
+		to = map(part, h->size, O_CREAT);
+		for (size_t k = 0; k < n_pages; k++)
+			memcpy(to + page[k], from + page[k], least(h->size - page[k]));
 		id = area(to, RAMA_SEG_AREA_IDENTITY);
 		id->pid = getpid();
 		id->pid_start = begun();
@@ -131,6 +138,8 @@ int main(int argc, char **argv)
 		else if (strcmp(argv[5], "names") == 0)
 			fill_names(to);
 		munmap(to, h->size);
+		if (rename(part, path) != 0)
+			return 1;
 	}
 	puts("done");
 	fflush(stdout);

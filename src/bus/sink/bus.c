@@ -182,14 +182,17 @@ static int read_limits(struct rama_bus *b, struct rama_err *e)
 
 /* ---- a clock that is set --------------------------------------------------------------------- */
 
-/* ns by which the real clock is ahead of the one that nobody sets */
-static int64_t apart(void)
+/* ns by which the real clock is ahead of the one that nobody sets; false: somebody else had the
+ * processor between the two readings */
+static bool apart(int64_t *by)
 {
-	struct timespec real, mono;
+	int64_t before = rama_now_ns(), after;
+	struct timespec real;
 
 	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	return (int64_t)(real.tv_sec - mono.tv_sec) * 1000000000 + real.tv_nsec - mono.tv_nsec;
+	after = rama_now_ns();
+	*by = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec - after;
+	return after - before < CLOCK_SET / 10;
 }
 
 /* The library waits until times of the real clock. When that is set back by an hour, what waits
@@ -198,16 +201,17 @@ static int64_t apart(void)
 static void *watch_clock(void *closure)
 {
 	struct rama_bus *b = closure;
-	int64_t before = apart();
+	int64_t before = 0, now, by;
+	bool known = apart(&before);
 
 	pthread_mutex_lock(&b->lock);
 	while (!b->ending) {
-		int64_t now, by;
-
 		rama_bus_sink_rest(&b->wake, &b->lock, CLOCK_LOOK);
-		now = apart();
-		by = now - before;
+		if (!apart(&now))
+			continue;
+		by = known ? now - before : 0;
 		before = now;
+		known = true;
 		if ((by > CLOCK_SET || by < -CLOCK_SET) && b->nc != NULL && !b->ending)
 			natsConnection_Close(b->nc);
 	}

@@ -87,7 +87,7 @@ int rama_bus_sink_number(const struct rama_bus_sink_spec *sp, const char *key, u
 /* A place as it may be shown: "nats://user:secret@host:1,nats://host2" becomes
  * "nats://host:1,nats://host2". Returns `to`. */
 const char *rama_bus_sink_shown(const char *urls, char *to, size_t room);
-/* A sink as a status names it: without passwords, else as on the command line where it is a store. */
+/* A sink as a status names it: without passwords; a store else as on the command line */
 const char *rama_bus_sink_named(const char *sink, char to[PATH_MAX]);
 /* Waits for the condition (of rama_now_ms' clock), or so long. */
 void rama_bus_sink_rest(pthread_cond_t *moved, pthread_mutex_t *lock, int64_t ms);

@@ -48,6 +48,7 @@ struct rama_store_lie {
 struct rama_store_ask {
 	int64_t job;	  /* number, -1: all */
 	int64_t rank;	  /* RAMA_STORE_RANK_ANY: all */
+	uint64_t record;  /* others may be left out; 0: all */
 	int64_t from, to; /* from <= t0 < to; in the order of t0 */
 	/* the same, where keys tell: under these; none: all */
 	const struct rama_store_lie *lie;

@@ -108,6 +108,19 @@ static int walk_process(struct giving *g, struct rama_err *e)
 				 NULL, e);
 }
 
+/* heads of blocks with events of one file only */
+static int walk_record(struct giving *g, unsigned way, const struct rama_store_cell *args,
+		       struct rama_err *e)
+{
+	const char *whole = rama_store_event_walk_sql[way], *order = strstr(whole, " ORDER BY");
+	char sql[700];
+
+	snprintf(sql, sizeof(sql), "%.*s%s%s", (int)(order - whole), whole,
+		 g->near->ops->has_record, order);
+	return g->near->ops->run(g->near->db, sql, RAMA_STORE_DB_ONCE, args, 8, give_head, g, NULL,
+				 e);
+}
+
 static int walk(void *h, const struct rama_store_ask *ask, rama_store_kept_fn fn, void *ctx,
 		struct rama_err *e)
 {
@@ -120,7 +133,8 @@ static int walk(void *h, const struct rama_store_ask *ask, rama_store_kept_fn fn
 					  i(ask->to),
 					  i(after != NULL ? after->number : INT64_MIN),
 					  i(after != NULL ? after->rank : INT64_MIN),
-					  i(after != NULL ? after->job : INT64_MIN) };
+					  i(after != NULL ? after->job : INT64_MIN),
+					  i((int64_t)ask->record) };
 	unsigned way = ask->job < 0			  ? RAMA_STORE_EVENT_WALK_ALL
 		       : ask->rank == RAMA_STORE_RANK_ANY ? RAMA_STORE_EVENT_WALK_JOB
 							  : RAMA_STORE_EVENT_WALK_RANK;
@@ -129,6 +143,8 @@ static int walk(void *h, const struct rama_store_ask *ask, rama_store_kept_fn fn
 		return walk_only(&g, e);
 	if (ask->process != 0)
 		return walk_process(&g, e);
+	if (ask->record != 0 && near->ops->has_record != NULL)
+		return walk_record(&g, way, args, e);
 	return near->ops->run(near->db, rama_store_event_walk_sql[way], RAMA_STORE_DB_KEPT, args, 7,
 			      give_head, &g, NULL, e);
 }

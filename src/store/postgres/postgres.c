@@ -579,6 +579,7 @@ const struct rama_store_db_ops rama_store_db_postgres = {
 	.put_block = rama_store_pg_put_block,
 	.get_block = rama_store_pg_get_block,
 	.block_sql = rama_store_pg_block_sql,
+	.has_record = " AND $8 = ANY(b.records)",
 	.size = size,
 	.shrink = shrink,
 };

@@ -488,6 +488,24 @@ void rama_store_sqlite_return(struct rama_store_sqlite *db)
 	free(db);
 }
 
+/* Only the pages that hold the beginning are read. */
+static int64_t block_begin(void *handle, int64_t number, unsigned char *to, size_t room)
+{
+	struct rama_store_sqlite *db = handle;
+	sqlite3_blob *blob = NULL;
+	int64_t n = -1;
+
+	if (sqlite3_blob_open(db->handle, "main", "blocks", "body", number, 0, &blob) ==
+	    SQLITE_OK) {
+		n = sqlite3_blob_bytes(blob);
+		n = n < (int64_t)room ? n : (int64_t)room;
+		if (sqlite3_blob_read(blob, to, (int)n, 0) != SQLITE_OK)
+			n = -1;
+	}
+	sqlite3_blob_close(blob);
+	return n;
+}
+
 const struct rama_store_db_ops rama_store_db_sqlite = {
 	.name = "sqlite",
 	.open = rama_store_sqlite_open,
@@ -509,6 +527,7 @@ const struct rama_store_db_ops rama_store_db_sqlite = {
 	.put_block = put_block,
 	.get_block = get_block,
 	.block_sql = "SELECT body FROM blocks WHERE number = $1",
+	.block_begin = block_begin,
 	.size = size,
 	.shrink = shrink,
 	.check = check,

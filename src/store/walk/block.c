@@ -147,13 +147,34 @@ static int read_block(struct rama_store_event_walk *w, const struct rama_store_w
 	return rc == 0 ? 0 : rama_err_prefix(e, "a block in %s", w->far.ops->name);
 }
 
+/* Does it have events of the file that is asked for, as far as its beginning tells? */
+static bool may_have(const struct rama_store_event_walk *w, const struct rama_store_walk_cursor *c)
+{
+	unsigned char begin[RAMA_WIRE_BLOCK_BEGIN];
+	int64_t n;
+	int has = -1;
+
+	if (w->f.record == 0 || c->far || w->ops->block_begin == NULL)
+		return true;
+	n = w->ops->block_begin(w->db, c->h.number, begin, RAMA_WIRE_BLOCK_LITTLE);
+	if (n >= 0)
+		has = rama_wire_block_has_file(begin, (size_t)n, w->f.record);
+	if (n < 0 || has >= 0)
+		return has != 0;
+	n = w->ops->block_begin(w->db, c->h.number, begin, sizeof(begin));
+	return n < 0 || rama_wire_block_has_file(begin, (size_t)n, w->f.record) != 0;
+}
+
 int rama_store_walk_load(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c,
 			 struct rama_err *e)
 {
 	bool wanted[RAMA_WIRE_BLOCK_WHATS];
 	uint32_t n = 0;
-	int rc = read_block(w, c, e);
+	int rc;
 
+	if (c->before == 0 && !may_have(w, c))
+		return 0; /* none of its events is asked for */
+	rc = read_block(w, c, e);
 	if (rc != 0)
 		return rc;
 	if (wanted_calls(w, w->block, wanted))

@@ -276,6 +276,7 @@ static int read_page(struct rama_store_event_walk *w, struct rama_store_walk_hea
 				      .lie = w->lie,
 				      .n_lies = w->n_lies,
 				      .rank = one ? rank_at(w) : RAMA_STORE_RANK_ANY,
+				      .record = w->f.record,
 				      .from = below(w->f.from, w->span),
 				      .to = w->f.to,
 				      .after = h->begun ? &h->last : NULL,

@@ -487,9 +487,47 @@ static void looking_at_the_head_only(void **st)
 	assert_null(packer.buf);
 }
 
-UNIT_GROUP(block, test(small_writes_are_small), test(what_does_not_change_costs_nothing),
-	   test(one_event), test(random_blocks), test(the_worst_block_fits),
-	   test(records_that_collide), test(refuses_what_is_not_a_block), test(every_cut_is_seen),
+/* By its beginning it is known which files a block has events of; a shorter one, or a damaged one,
+ * may have any. */
+static void files_are_known_by_the_beginning(void **state)
+{
+	static const uint32_t files[] = { 1, 2, 64, 700, 8192 };
+	struct rama_err e = { 0 };
+
+	(void)state;
+	for (unsigned k = 0; k < 5; k++) {
+		int64_t n;
+		size_t begin_of;
+
+		begin(RAMA_WIRE_BLOCK_EVENTS, 5);
+		for (uint32_t i = 0; i < in.n; i++)
+			in.event[i] = (struct rama_wire_event){ .end = 1000 + i * 7919 % 5000,
+								.record = (i % files[k] + 1) *
+									  0x9e3779b97f4a7c15u,
+								.what = (uint16_t)(i % 5),
+								.off = i,
+								.bytes = i * 31 % 4096 };
+		n = rama_wire_block_pack(&packer, &in, bytes, sizeof(bytes), &e);
+		assert_true(n > 0);
+		begin_of = (size_t)n < RAMA_WIRE_BLOCK_BEGIN ? (size_t)n : RAMA_WIRE_BLOCK_BEGIN;
+		for (uint32_t i = 0; i < files[k]; i++)
+			assert_true(rama_wire_block_has_file(bytes, begin_of, in.event[i].record) !=
+				    0);
+		assert_int_equal(rama_wire_block_has_file(bytes, begin_of, 4711),
+				 files[k] > 700 ? -1 : 0);
+		for (size_t cut = 0; cut < begin_of; cut += 97)
+			assert_true(rama_wire_block_has_file(bytes, cut, in.event[0].record) != 0);
+		for (unsigned i = 0; i < 2000; i++) { /* nonsense is read without harm */
+			bytes[96 + rand() % 3000] = (unsigned char)rand();
+			rama_wire_block_has_file(bytes, begin_of, 4711);
+		}
+	}
+}
+
+UNIT_GROUP(block, test(files_are_known_by_the_beginning), test(small_writes_are_small),
+	   test(what_does_not_change_costs_nothing), test(one_event), test(random_blocks),
+	   test(the_worst_block_fits), test(records_that_collide),
+	   test(refuses_what_is_not_a_block), test(every_cut_is_seen),
 	   test(every_damaged_byte_is_seen), test(signed_damage_is_harmless),
 	   test(other_versions_are_told), test(the_format_is_the_documented_one),
 	   test(looking_at_the_head_only))
