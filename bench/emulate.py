@@ -3,8 +3,8 @@
 loop of the same calls (IOR and mdtest are in no package of Debian); what a request costs without any I/O; what a rank costs that waits.
 Part of bench/run.
 
-Where that is allowed both run ahead of all others on the machine (chrt), which else cost one of them a fifth and the other nothing; not so
-programs of MPI, which wait by trying again and would let nobody else run.
+Where that is allowed both run ahead of all others on the machine (chrt), which else cost one of them a fifth and the other nothing.
+Ranks of Open MPI wait by trying again and would not let their own mpirun run: they are only preferred (nice).
 Times are the least of several runs, as whatever else goes on only adds to them; per GiB, so that less is better, with 1/0.95 of the peer's as budget."""
 import json
 import os
@@ -22,6 +22,7 @@ WAIT_CALLS, WAIT_CPU = 100, 1  # per second; per cent
 AHEAD = ["chrt", "-f", "1"]
 if not shutil.which("chrt") or subprocess.run([*AHEAD, "true"], capture_output=True, check=False).returncode != 0:
     AHEAD = []
+PREFERRED = ["sh", "-c", 'echo -20 2>/dev/null >/proc/self/autogroup; exec nice -n -20 "$@"', "sh"] if AHEAD else []
 FILES = 10_000  # small ones: fio counts in milliseconds
 
 
@@ -158,7 +159,7 @@ def mpi_io(bench, iorama, folder):
             continue
         loop = os.path.join(folder, "together-" + family)
         subprocess.run(["mpicc." + family, "-O2", os.path.join(os.path.dirname(os.path.abspath(__file__)), "together.c"), "-o", loop], check=True)
-        start = ["mpirun." + family, "-n", str(RANKS)]
+        start = [*(PREFERRED if family == "openmpi" else ["chrt", "-r", "1"] if AHEAD else []), "mpirun." + family, "-n", str(RANKS)]
         env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         file = os.path.join(folder, "m")
 
@@ -166,12 +167,12 @@ def mpi_io(bench, iorama, folder):
             command = [*start, iorama, "emulate", "app", "--engine", "mpiio", "--mpiio_type", how, "--%s_filenames" % side, "m", "--in_place",
                        "--input_dir", folder, "--block_size", str(size), "--segment_count", "1", "--transfer_size", str(request),
                        "--no-fill", "--fsync", "never", "--json", "--quiet"]  # fmt: skip
-            result = json.loads(subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
+            result = json.loads(subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, start_new_session=True).stdout)
             return result[side]["io_time_s"] / size * (1 << 30), result[side]["p50_s"] * 1e6
 
         def theirs(side, how, request):
             command = [*start, loop, file, str(size), str(request), side, "all" if how == "collective" else "alone"]
-            said = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.split()
+            said = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, start_new_session=True).stdout.split()
             return float(said[0]) / size * (1 << 30), float(said[1]) * 1e6
 
         for how in ("collective", "noncollective"):
@@ -182,10 +183,11 @@ def mpi_io(bench, iorama, folder):
                         if side == "write" and os.path.exists(file):
                             os.unlink(file)
                         times[which].append((ours, theirs)[which](side, how, MIB))
-                # the sum has all that others on the machine took away from the slowest rank; the median of requests has not
+                # the sum has all that others on the machine took away from the slowest rank; the median of requests has not, but emulate
+                # knows it only within 5 %
                 for i, (metric, unit) in enumerate((("time", "s per GiB"), ("a request, median", "µs"))):
                     best = [min(t[i] for t in some) for some in times]
-                    bench.add("emulate %s, %s MPI-IO, %s" % (side, how, family), metric, best[0], unit, best[1] / SHARE, best[1])
+                    bench.add("emulate %s, %s MPI-IO, %s" % (side, how, family), metric, best[0], unit, best[1] / SHARE if i == 0 else None, best[1])
         for name in (file, loop, os.path.join(folder, ".iorama-emulate")):
             if os.path.exists(name):
                 os.unlink(name)
