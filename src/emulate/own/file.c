@@ -38,8 +38,8 @@ static bool is_plain(const struct rama_emu_own_id *id)
 	return S_ISREG(id->mode) && id->uid == geteuid() && id->links == 1;
 }
 
-/* The lines of other hosts may not be seen yet (NFS): then a plain file that is younger than the run
- * and holds nothing but what emulate writes is taken for one of it. */
+/* The lines of other hosts may not be seen yet (NFS): then a plain file that is younger than the
+ * run and holds nothing but what emulate writes is taken for one of it. */
 static bool is_late(const struct rama_emu_own *own, const struct rama_emu_own_way *w,
 		    const struct rama_emu_own_id *id, bool zeros)
 {
