@@ -241,7 +241,8 @@ static int check_made(struct rama_emu_own *own, struct rama_emu_own_way *w,
 	if (ours && !is_partial(own, w->last)) {
 		pthread_mutex_lock(&own->lock);
 		l = rama_emu_own_list_find(w->place, w->name);
-		if (l == NULL || l->inode != id->inode) {
+		/* the number of a file that went is soon that of another */
+		if (l == NULL || l->inode != id->inode || l->born != id->born) {
 			rama_emu_own_list_read(w->place);
 			l = rama_emu_own_list_find(w->place, w->name);
 		}
