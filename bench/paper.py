@@ -18,16 +18,17 @@ UNIT = 4 << 20  # for 32 GiB
 BLOCK = UNIT // 128  # for 256 MiB
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# one process of the original: "w FILE BYTES", "r FILE BYTES"; prints seconds of reading and writing
+# one process of the original: ["w" or "r", FILE, BYTES, OFFSET]…; prints seconds of reading and writing
 PROGRAM = """
 import json, os, sys, time
-block, data = %d, b"x" * %d
+block, data = %d, bytearray(b"x" * %d)
 took = {"r": 0.0, "w": 0.0}
-for what, name, size in json.loads(sys.argv[1]):
+for what, name, size, offset in json.loads(sys.argv[1]):
     fd = os.open(name, os.O_RDONLY if what == "r" else os.O_RDWR | os.O_CREAT)
+    os.lseek(fd, offset, os.SEEK_SET)
     left, began = size, time.monotonic()
     while left > 0:
-        left -= len(os.read(fd, min(block, left))) if what == "r" else os.write(fd, data[: min(block, left)])
+        left -= os.readv(fd, [data]) if what == "r" else os.write(fd, data)
     if what == "w":
         os.fsync(fd)
     took[what] += time.monotonic() - began
@@ -51,10 +52,13 @@ def once(folder, steps):
     """Stages of [[(what, file, bytes), …] for each process]; bandwidth as the paper has it: bytes / time of the process that had most."""
     moved, longest = {"r": 0, "w": 0}, {"r": 0.0, "w": 0.0}
     for stage in steps:
+        for name in {os.path.join(folder, f) for mine in stage for w, f, *_ in mine if w == "w"}:
+            if os.path.exists(name):  # emulate makes files anew, too
+                os.unlink(name)
         running = []
         for mine in stage:
-            mine = [(w, os.path.join(folder, f), n) for w, f, n in mine]
-            for what, _, size in mine:
+            mine = [(w, os.path.join(folder, f), n, *(at or [0])) for w, f, n, *at in mine]
+            for what, _, size, _ in mine:
                 moved[what] += size
             running.append(subprocess.Popen([sys.executable, "-c", PROGRAM, json.dumps(mine)], stdout=subprocess.PIPE))
         worst = {"r": 0.0, "w": 0.0}
@@ -110,10 +114,11 @@ def application(iorama, folder, ranks):
     stages = [["--subtype", "app", "--write_filenames", one, *whole],
               ["--subtype", "app", "--read_filenames", one, "--read_segment_count", 128, "--write_filenames", two, "--file_per_process_write", *own],
               ["--subtype", "app", "--read_filenames", two, "--file_per_process_read", "--read_segment_count", 64, "--write_filenames", three, *whole]]
-    part = UNIT * half // ranks
-    plain = [[[("w", "x%d" % r, part)] for r in range(ranks)],
-             [[("r", "x%d" % r, part), ("w", "y%d" % r, UNIT // 2)] for r in range(ranks)],
-             [[("r", "y%d" % r, UNIT // 2), ("w", "z%d" % r, part)] for r in range(ranks)]]  # fmt: skip
+    part = UNIT // ranks
+    shared = lambda what, name, r: [(what, "%s%d" % (name, i), part, r * part) for i in range(half)]  # noqa: E731
+    plain = [[shared("w", "x", r) for r in range(ranks)],
+             [shared("r", "x", r) + [("w", "y%d" % r, UNIT // 2)] for r in range(ranks)],
+             [[("r", "y%d" % r, UNIT // 2)] + shared("w", "z", r) for r in range(ranks)]]  # fmt: skip
     for number, words in enumerate(stages):
         found = emulate(iorama, folder, ranks, *words)
         row("application, stage %d" % (number + 1), ranks, found, original(folder, plain[number : number + 1]))

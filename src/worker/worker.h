@@ -21,8 +21,8 @@ static inline MPI_Comm rama_worker_comm(const struct rama_emu_handle *h)
 int rama_worker_info(const char *hints, MPI_Info *info, struct rama_err *e);
 void rama_worker_no_info(MPI_Info *info);
 
-/* What has the name of the file? Rank 0 of the communicator looks, all get its answer. Where there was
- * nothing a file is made only if there is nothing still. An empty one has no format yet. */
+/* What has the name of the file? Rank 0 of the communicator looks, all get its answer. Where there
+ * was nothing a file is made only if there is nothing still. An empty one has no format yet. */
 enum rama_worker_there { RAMA_WORKER_NOTHING, RAMA_WORKER_EMPTY, RAMA_WORKER_FILE };
 enum rama_worker_there rama_worker_look(const struct rama_emu_handle *h);
 

@@ -25,13 +25,13 @@ MOVED = {"reads": ("POSIX_READS", "STDIO_READS"), "writes": ("POSIX_WRITES", "ST
          "bytes_written": ("POSIX_BYTES_WRITTEN", "STDIO_BYTES_WRITTEN")}  # fmt: skip
 
 
-def counts(case, log):
+def counts(case, log, failed=None):
     """{counter: its sum over all files}, without the list of a replay."""
     text = subprocess.run([case.iorama, "show", log], check=True, capture_output=True, text=True).stdout
     sums = collections.Counter()
     for line in text.splitlines():
         words = line.split("\t")
-        if len(words) > 5 and words[0] in ("POSIX", "EXTRA", "STDIO") and "_F_" not in words[3] and LIST not in words[5] and words[5][:1] == "/":
+        if len(words) > 5 and words[0] in ("POSIX", "EXTRA", "STDIO") and "_F_" not in words[3] and LIST not in words[5] and (words[5][:1] == "/" or words[5] == failed):
             sums[words[3]] += max(0, int(words[4]))
     return sums
 
@@ -53,7 +53,7 @@ def again(program, *tools):
                     path = case.path("data", name)
                     (shutil.rmtree if os.path.isdir(path) else os.unlink)(path)
             log = captured.observe(case, "job.darshan", ["sh", "-e", "-c", "cd %s\n%s" % (case.path("data"), script)], "data", trace)
-            job = counts(case, log)
+            job = counts(case, log, "<FAILED>")
             words = ["replay", log, "--no_think", "--scratch", case.path("s"), "--keep", "--json"]
             os.makedirs(case.path("s"), exist_ok=True)
             output = case.path("result.json")

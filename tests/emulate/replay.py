@@ -289,6 +289,11 @@ for i in range(30):
         os.stat(path)
     if "a" in kinds:
         os.access(path, os.R_OK)
+    if "x" in kinds and i % 2:
+        try:
+            os.open(top + "/missing", os.O_RDONLY)
+        except FileNotFoundError:
+            pass
     if "e" in kinds:
         os.pread(fd, 100, 1000000)
     if "o" in kinds and i % 4 == 0:
@@ -353,10 +358,10 @@ def left_out(case):
     with open(case.path("calls.py"), "w", encoding="ascii") as file:
         file.write(CALLS)
     os.mkdir(case.path("data"))
-    log = captured.observe(case, "job.darshan", [sys.executable, case.path("calls.py"), case.path("data"), "l"], "data")
+    log = captured.observe(case, "job.darshan", [sys.executable, case.path("calls.py"), case.path("data"), "lx"], "data")
     said = case.emulate("replay", log, "--no_think").stdout
-    expect("left out: 30 seeks\n" in said and "all were done" not in said, "%s", said)
-    expect(numbers(case, log, "--no_think")["figures"]["left_out"] == {"seeks": 30}, "the same in JSON")
+    expect("left out: 30 seeks, 15 opens that failed\n" in said and "all were done" not in said, "%s", said)
+    expect(numbers(case, log, "--no_think")["figures"]["left_out"] == {"seeks": 30, "opens that failed": 15}, "the same in JSON")
 
 
 STREAMS = """

@@ -38,8 +38,8 @@ static bool is_plain(const struct rama_emu_own_id *id)
 	return S_ISREG(id->mode) && id->uid == geteuid() && id->links == 1;
 }
 
-/* The lines of other hosts may not be seen yet (NFS): then a plain file that is younger than the run
- * and holds nothing but what emulate writes is taken for one of it. */
+/* The lines of other hosts may not be seen yet (NFS): then a plain file that is younger than the
+ * run and holds nothing but what emulate writes is taken for one of it. */
 static bool is_late(const struct rama_emu_own *own, const struct rama_emu_own_way *w,
 		    const struct rama_emu_own_id *id, bool zeros)
 {
@@ -241,7 +241,8 @@ static int check_made(struct rama_emu_own *own, struct rama_emu_own_way *w,
 	if (ours && !is_partial(own, w->last)) {
 		pthread_mutex_lock(&own->lock);
 		l = rama_emu_own_list_find(w->place, w->name);
-		if (l == NULL || l->inode != id->inode) {
+		/* the number of a file that went is soon that of another */
+		if (l == NULL || l->inode != id->inode || l->born != id->born) {
 			rama_emu_own_list_read(w->place);
 			l = rama_emu_own_list_find(w->place, w->name);
 		}

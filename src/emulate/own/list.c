@@ -359,8 +359,8 @@ bool rama_emu_own_list_left(const struct rama_emu_own_place *p, const char *fold
 	return ends_as(p, folder, n, last, ".part");
 }
 
-/* A file that a killed run had taken out of the way to see what it is: it goes if it is ours, else it
- * has its name back; where that is not free it stays as it is. */
+/* A file that a killed run had taken out of the way to see what it is: it goes if it is ours, else
+ * it has its name back; where that is not free it stays as it is. */
 static void settle(struct rama_emu_own_place *p, int fd, const char *folder, const char *kept)
 {
 	size_t len = strlen(kept) - RAMA_EMU_OWN_PART;

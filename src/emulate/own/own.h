@@ -88,8 +88,8 @@ void rama_emu_own_complete(struct rama_emu_own *own, const char *path);
 /* Removes a file if it is ours: 0, also if none is there; -1: errno says why, EPERM if it is
  * not. */
 int rama_emu_own_remove(struct rama_emu_own *own, const char *path);
-/* ... in one call of the C library that whoever observes a replay shall see: what somebody else puts
- * there between the look and the call would go */
+/* ... in one call of the C library that whoever observes a replay shall see: what somebody else
+ * puts there between the look and the call would go */
 int rama_emu_own_unlink(struct rama_emu_own *own, const char *path);
 /* ... or if it is replaced now and may be */
 int rama_emu_own_clear(struct rama_emu_own *own, const char *path);

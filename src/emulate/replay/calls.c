@@ -285,6 +285,14 @@ static int deal_upper(struct reader *l, const struct row *row, uint32_t file,
 	return 0;
 }
 
+/* What was to be opened, and was not there, has no record of its own. */
+static void leave_failed(struct rama_emu_replay *r, unsigned module, const union rama_core_word *w)
+{
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (rows[i].module == module && w[rows[i].word].i > 0)
+			r->left[i] += w[rows[i].word].u;
+}
+
 static int read_module(struct reader *l, unsigned module)
 {
 	struct rama_log_cursor c;
@@ -298,6 +306,8 @@ static int read_module(struct reader *l, unsigned module)
 		int64_t file;
 		int done = 0;
 
+		if (strcmp(text, "<FAILED>") == 0)
+			leave_failed(l->r, module, w);
 		if (!rama_emu_replay_is_file(text) || w[RAMA_TAB_RANK].i >= l->log->job.nprocs)
 			continue;
 		file = rama_emu_replay_file(l->r, w[RAMA_TAB_ID].u, text, l->e);
