@@ -72,8 +72,8 @@ set(capture_missing ${PROJECT_BINARY_DIR}/capture/static_missing.h)
 set(capture_wrap ${PROJECT_BINARY_DIR}/lib/iorama-wrap.opts)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/capture ${PROJECT_BINARY_DIR}/lib)
 add_custom_command(OUTPUT ${capture_missing} ${capture_wrap}
-  COMMAND ${CMAKE_COMMAND} -DTABLEGEN=$<TARGET_FILE:tablegen> -DNM=${CMAKE_NM} -DLIBC=${libc_a} -DLIBURING=${LIBURING_STATIC}
-          -DMISSING=${capture_missing} -DWRAP=${capture_wrap} -P ${PROJECT_SOURCE_DIR}/cmake/wrapopts.cmake
+  COMMAND ${CMAKE_COMMAND} -DTABLEGEN=$<TARGET_FILE:tablegen> -DBY=${iorama_tablegen_by} -DNM=${CMAKE_NM}
+          -DLIBC=${libc_a} -DLIBURING=${LIBURING_STATIC} -DMISSING=${capture_missing} -DWRAP=${capture_wrap} -P ${PROJECT_SOURCE_DIR}/cmake/wrapopts.cmake
   DEPENDS tablegen ${PROJECT_SOURCE_DIR}/cmake/wrapopts.cmake
   COMMENT "Generating lib/iorama-wrap.opts")
 

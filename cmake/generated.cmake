@@ -5,6 +5,9 @@ target_link_libraries(tablegen PRIVATE iorama_table iorama_base)
 
 set(generated "")
 
+# scripts that run it are told by what, where it is a program for another processor
+string(REPLACE ";" "@@" iorama_tablegen_by "${CMAKE_CROSSCOMPILING_EMULATOR}")
+
 # tablegen WORD > build/FILE, complete or not at all
 function(iorama_tablegen word file)
   set(out ${PROJECT_BINARY_DIR}/${file})
@@ -28,7 +31,7 @@ find_program(SCDOC scdoc)
 if(SCDOC)
   set(man_dir ${PROJECT_BINARY_DIR}/man)
   add_custom_command(OUTPUT ${man_dir}/stamp
-    COMMAND ${CMAKE_COMMAND} -DTABLEGEN=$<TARGET_FILE:tablegen> -DSCDOC=${SCDOC} -DMAN_DIR=${man_dir}
+    COMMAND ${CMAKE_COMMAND} -DTABLEGEN=$<TARGET_FILE:tablegen> -DBY=${iorama_tablegen_by} -DSCDOC=${SCDOC} -DMAN_DIR=${man_dir}
             -P ${PROJECT_SOURCE_DIR}/cmake/manpages.cmake
     DEPENDS tablegen ${PROJECT_SOURCE_DIR}/cmake/manpages.cmake
     COMMENT "Generating manual pages" VERBATIM)

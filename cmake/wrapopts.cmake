@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # wrapopts.cmake: the linker options for static use, and a header that names the functions of our tables which this
 # C library's archive lacks (old names kept for old programs): their real forms may be absent.
-execute_process(COMMAND ${TABLEGEN} functions OUTPUT_VARIABLE functions COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "@@" ";" BY "${BY}")
+execute_process(COMMAND ${BY} ${TABLEGEN} functions OUTPUT_VARIABLE functions COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${NM} --defined-only --format=posix ${LIBC} OUTPUT_VARIABLE symbols ERROR_QUIET)
 if(EXISTS "${LIBURING}")
   execute_process(COMMAND ${NM} --defined-only --format=posix ${LIBURING} OUTPUT_VARIABLE more ERROR_QUIET)

@@ -13,12 +13,24 @@
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* 0.05, 3.20, 1,234 node-hours */
+/* 0.0022, 0.05, 3.20, 1,234 node-hours: a small site has lost something, too */
+static const char *in_hours(char n[RAMA_HUMAN], double seconds)
+{
+	double h = seconds / HOUR;
+
+	if (!(h > 0) || h >= 0.1)
+		return rama_human_value(n, "count", h);
+	if (h < 0.0001)
+		return "< 0.0001";
+	snprintf(n, RAMA_HUMAN, "%.2g", h);
+	return n;
+}
+
 static const char *hours(struct rama_report_paper *p, double seconds)
 {
 	char n[RAMA_HUMAN];
 
-	return rama_report_paper_fmt(p, "%s", rama_human_value(n, "count", seconds / HOUR));
+	return rama_report_paper_fmt(p, "%s", in_hours(n, seconds));
 }
 
 /* "+0.5 (+20 %)"; what was not there before is new, what is no more is gone */
@@ -29,11 +41,11 @@ static const char *change(struct rama_report_paper *p, double now, double then)
 
 	if (!(then > 0) || !(now > 0))
 		return now > 0 ? "new" : then > 0 ? "gone" : "";
-	rama_human_value(n[0], "count", (by < 0 ? -by : by) / HOUR);
 	rama_human_share(n[1], (by < 0 ? -by : by) / then);
 	if (strcmp(n[1], "0 %") == 0 || strcmp(n[1], "< 0.1 %") == 0)
 		return "the same";
-	return rama_report_paper_fmt(p, by < 0 ? "−%s (−%s)" : "+%s (+%s)", n[0], n[1]);
+	return rama_report_paper_fmt(p, by < 0 ? "−%s (−%s)" : "+%s (+%s)",
+				     in_hours(n[0], by < 0 ? -by : by), n[1]);
 }
 
 static const char *plural(double n)
@@ -43,11 +55,9 @@ static const char *plural(double n)
 
 static struct rama_grid_cell hours_cell(struct rama_report_paper *p, double seconds)
 {
-	struct rama_grid_cell cell = rama_report_paper_value(p, "count", seconds / HOUR);
-
-	if (!(seconds > 0))
-		cell.tone = RAMA_TONE_DIM;
-	return cell;
+	return (struct rama_grid_cell){ .text = hours(p, seconds),
+					.value = seconds / HOUR,
+					.tone = seconds > 0 ? RAMA_TONE_PLAIN : RAMA_TONE_DIM };
 }
 
 static struct rama_grid_cell change_cell(struct rama_report_paper *p, double now, double then)

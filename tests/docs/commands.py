@@ -86,7 +86,14 @@ def all_pages():
 # the commands whose examples are one case
 HELP = {"observe": "run exec attach detach recover doctor config", "learn": "report diff path explain show convert export merge",
         "many": "index jobs store query agent collect serve alert watch live help", "try": "emulate"}
-PAGES = {re.sub(r"^docs/|\.md$", "", name).replace("/", "-").lower(): name for name in all_pages() if list(shown(name))}
+
+
+def here(rows):
+    """Those that can be done here."""
+    return [words for words in rows if not any(re.search(pattern, words) for pattern, _, _ in ELSEWHERE)]
+
+
+PAGES = {re.sub(r"^docs/|\.md$", "", name).replace("/", "-").lower(): name for name in all_pages() if here(w for _, w in shown(name))}
 
 
 # ---- known: what is shown anywhere names commands and options that there are
@@ -338,7 +345,7 @@ class Stage:
 
     # ---- a command
 
-    def here(self, words):
+    def adapted(self, words):
         """The same command for what is on the stage."""
         pairs = [(r"postgresql://\S+?/iorama", "site.db"), (r"/logs(/2026)?(/3)?(?=\s|$)", "logs"), (r"/archive/\S+", "archive.db"),
                  (r"/tmp/cmp2", "cmp2"), (r"/etc/iorama/alerts.ini", "alerts.ini"), (r"--for 60s", "--for 1s"), (r"\b17\b", "4"),
@@ -363,7 +370,7 @@ class Stage:
         return words
 
     def perform(self, words):
-        command = self.here(words)
+        command = self.adapted(words)
         if re.match("iorama watch", command) and ON.match(words):  # wants a terminal
             command = "script -qec %s /dev/null" % re.sub(r"(.*)", r"'\1'", command, count=1)
         if ON.match(words):
@@ -396,7 +403,7 @@ def perform(build, name):
         return test_known(build)
     of_help = examples()
     words = [w for _, w in shown(PAGES[name])] if name in PAGES else [w for c in HELP[name[5:]].split() for w in of_help[c]]
-    words = [w for w in words if not any(re.search(pattern, w) for pattern, _, _ in ELSEWHERE)]
+    words = here(words)
     problems = []
     with cases.folders(build, "commands-") as (folder, _):
         stage = Stage(os.path.abspath(build), folder, words)

@@ -88,7 +88,10 @@ def deb(build):
         wanted = [p for p in PACKAGES if python or not p.startswith("python3-")]
         debs = sorted(m.split("_")[0] for m in made if m.endswith(".deb") and "dbgsym" not in m)
         expect(debs == sorted(wanted), "made: %s", made)
-        told = run(["lintian", "--allow-root", "--tag-display-limit", "0"] + glob.glob(folder + "/debs/*.changes"))
+        package("deb", build, os.path.join(folder, "source"), PACKAGE_BUILD="source")
+        changes = glob.glob(folder + "/debs/*.changes") + glob.glob(folder + "/source/*_source.changes")
+        expect(len(changes) == 2, "what was made: %s", changes)
+        told = run(["lintian", "--allow-root", "--tag-display-limit", "0", *changes])
         expect(told.strip() == "", "lintian: %s", told)
         system = System(folder)
         try:

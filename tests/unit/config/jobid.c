@@ -157,8 +157,9 @@ static void what_batch_systems_say(void **state)
 	      "iorama_account=acc\niorama_partition=gpu\niorama_cluster=c\n"
 	      "iorama_nodes=n[1-2]\n");
 	words(VARS("SLURM_JOB_ID=12", "SLURM_TASK_PID=77"), "iorama_step=batch\n");
-	words(VARS("PBS_JOBID=99[7].pbs", "PBS_ARRAY_INDEX=7", "PBS_JOBNAME=n", "PBS_QUEUE=q"),
-	      "iorama_array=99_7\niorama_name=n\niorama_partition=q\n");
+	words(VARS("PBS_JOBID=99[7].pbs", "PBS_ARRAY_INDEX=7", "PBS_JOBNAME=n", "PBS_QUEUE=q",
+		   "PBS_ACCOUNT=a"),
+	      "iorama_array=99_7\niorama_name=n\niorama_account=a\niorama_partition=q\n");
 	words(VARS("LSB_JOBID=5", "LSB_JOBINDEX=0", "LSB_QUEUE=q", "LSB_PROJECT_NAME=p"),
 	      "iorama_account=p\niorama_partition=q\n");
 	words(VARS("JOB_ID=42", "SGE_TASK_ID=9", "RESTARTED=0", "JOB_NAME=j", "QUEUE=all.q"),
