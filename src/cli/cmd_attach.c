@@ -17,6 +17,7 @@
 #include "cli/input.h"
 #include "cli/opts.h"
 #include "launch/attach.h"
+#include "launch/keeper.h"
 
 #define PATIENCE 5000 /* ms */
 
@@ -250,6 +251,21 @@ static void wait_for(int64_t ms)
 	}
 }
 
+static void say_nothing(void *arg, const struct rama_launch_attach_told *t)
+{
+	(void)arg, (void)t;
+}
+
+/* We were killed while we waited: what was to be observed for so long is not, for good. */
+static void let_go(void *arg)
+{
+	struct rama_launch_attach *it = arg;
+
+	it->tell = say_nothing;
+	rama_launch_attach_end(it, it->pid, it->n);
+	rama_launch_attach_leave(it, false);
+}
+
 static void begin_output(struct attach *a)
 {
 	a->it.tell = on_told;
@@ -299,10 +315,11 @@ int rama_cli_cmd_attach(int argc, char **argv)
 	if (status == 0)
 		status = rama_launch_attach_begin(&a.it, a.want.pid, a.want.n);
 	if (how_long >= 0 && a.it.n > 0) {
-		int rc;
+		int rc, keeper = rama_launch_keeper_start(let_go, &a.it);
 
 		wait_for(how_long);
 		rc = rama_launch_attach_end(&a.it, a.it.pid, a.it.n);
+		rama_launch_keeper_end(keeper);
 		status = status != 0 ? status : rc;
 	}
 	left = rama_launch_attach_leave(&a.it, how_long < 0);

@@ -2,19 +2,16 @@
 #include "launch/path.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/attach.h"
 #include "attach/find.h"
 #include "base/file.h"
+#include "launch/keeper.h"
 #include "logfile/log.h"
 
 #define PATIENCE 5000 /* ms that a thread which can be borrowed is waited for */
@@ -87,8 +84,9 @@ static bool is_known(const struct rama_launch_path *p, pid_t pid)
 /* ---- if we are killed ------------------------------------------------------------------------ */
 
 /* Detached, and without the logs that nobody wants: else they would go on making events. */
-static void let_go(const struct rama_launch_path *p)
+static void let_go(void *arg)
 {
+	const struct rama_launch_path *p = arg;
 	struct rama_attach_options how = { .library = p->library,
 					   .settings = "",
 					   .patience = PATIENCE };
@@ -101,57 +99,6 @@ static void let_go(const struct rama_launch_path *p)
 			unlink(done.log);
 	}
 	rmdir(p->dir);
-}
-
-/* In the background, with nothing of ours but the pipe: its end, or a byte that all is done. */
-static void keep(const struct rama_launch_path *p, int until)
-{
-	int null = open("/dev/null", O_RDWR);
-	char byte;
-	ssize_t got;
-
-	setsid();
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	dup2(until, 0);
-	dup2(null, 1);
-	dup2(null, 2);
-	syscall(SYS_close_range, 3u, ~0u, 0u);
-	do
-		got = read(0, &byte, 1);
-	while (got < 0 && errno == EINTR);
-	if (got == 0)
-		let_go(p);
-	_exit(0);
-}
-
-/* It is nobody's child, since ours are those of the job. */
-static void start_keeper(struct rama_launch_path *p)
-{
-	int end[2];
-	pid_t between;
-
-	if (p->n == 0 || pipe2(end, O_CLOEXEC) != 0)
-		return;
-	between = fork();
-	if (between == 0) {
-		close(end[1]);
-		if (fork() == 0)
-			keep(p, end[0]);
-		_exit(0);
-	}
-	while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(end[0]);
-	p->keeper = end[1];
-}
-
-static void end_keeper(struct rama_launch_path *p)
-{
-	if (p->keeper > 0 && write(p->keeper, "", 1) == 1)
-		close(p->keeper);
-	p->keeper = 0;
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */
@@ -236,7 +183,8 @@ void rama_launch_path_begin(struct rama_launch_path *p, const char *library,
 			attach_to(p, daemons.pid[i], false, told);
 		for (size_t i = 0; i < servers.n; i++)
 			attach_to(p, servers.pid[i], true, told);
-		start_keeper(p);
+		if (p->n > 0)
+			p->keeper = rama_launch_keeper_start(let_go, p);
 	}
 	rama_attach_list_fini(&daemons);
 	rama_attach_list_fini(&servers);
@@ -267,7 +215,8 @@ void rama_launch_path_end(struct rama_launch_path *p, const struct rama_launch_t
 		if (q->log != NULL)
 			p->served[p->n_served++] = (struct rama_gather_served){ .log = q->log };
 	}
-	end_keeper(p);
+	rama_launch_keeper_end(p->keeper);
+	p->keeper = 0;
 }
 
 /* ---- what was not seen ----------------------------------------------------------------------- */

@@ -359,6 +359,22 @@ def refused(case):
     case.call("attach", status=2)
 
 
+def killed(case):
+    """Who kills attach --for has its log at once, and nobody is observed any more."""
+    target = Target(case).ready()
+    target.do("open file")
+    tool = subprocess.Popen([case.iorama, "attach", "--for", "600s", str(target.pid)], cwd=case.work, env=case.env(), text=True, stderr=subprocess.PIPE)
+    expect("observed from now on" in tool.stderr.readline(), "not attached")
+    target.do("write 13")
+    tool.kill()
+    tool.communicate(timeout=TIMEOUT)
+    wait(case.logs, "the log")
+    wait(lambda: "is not attached" in case.call("detach", str(target.pid), status=None).stderr, "its end")
+    (log,) = case.logs()
+    expect_writes(case.counters(log), "file", 13)
+    target.quit()
+
+
 def small_stack(case):
     """A thread whose stack has no room for a loader is never borrowed; where there is no other, that is said."""
     target = Target(case, "small").ready()
@@ -469,7 +485,7 @@ def mount(case):
         expect(text in done.stderr and done.stderr.count("\n") == 1, "%s", done.stderr)
 
 
-CASES = {f.__name__.replace("_", "-"): f for f in (counts, again, replaced, replaced_own, programs, its_end, for_a_while, later, children, busy, signals, interrupted, small_stack, slow_loader, refused, other_kinds, servers, mount)}
+CASES = {f.__name__.replace("_", "-"): f for f in (counts, again, replaced, replaced_own, programs, its_end, for_a_while, later, children, busy, signals, interrupted, killed, small_stack, slow_loader, refused, other_kinds, servers, mount)}
 
 
 def perform(build, name):
