@@ -272,9 +272,6 @@ static int64_t drain_lane(struct rama_agent_drain *d, struct rama_agent_drain_se
 #define RANKS_PER_AGE 100 /* of a job, for each of which what it does waits so much longer, ... */
 #define TIMES_MOST 10	  /* ... up to so many times */
 
-/* words of control->reserved that agents keep there: they live as long as the segment */
-enum { KEPT_ORDER /* 2 and 3: drain_tell.c */ };
-
 /* ---- what all share -------------------------------------------------------------------------- */
 
 static void read_boot(char *to, size_t room)
@@ -455,7 +452,7 @@ bool rama_agent_drain_rank(struct rama_agent_drain_seg *s)
 
 void rama_agent_drain_join(struct rama_agent_drain_seg *s, struct rama_agent_drain_job *job)
 {
-	uint32_t kept = s->map.control->reserved[KEPT_ORDER];
+	uint32_t kept = s->map.control->reserved[RAMA_SEG_KEPT_ORDER];
 
 	if (s->job != NULL)
 		s->job->segments--;
@@ -467,7 +464,7 @@ void rama_agent_drain_join(struct rama_agent_drain_seg *s, struct rama_agent_dra
 	if (kept == 0 || kept > 1u << 24)
 		kept = (uint32_t)job->next_order + 1;
 	s->order = kept - 1;
-	s->map.control->reserved[KEPT_ORDER] = kept;
+	s->map.control->reserved[RAMA_SEG_KEPT_ORDER] = kept;
 	if (job->next_order < kept)
 		job->next_order = kept;
 	rama_agent_drain_rank(s);

@@ -122,14 +122,27 @@ static int by_rank(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Processes are numbered in the order of start, as far as they are seen together; programs that
- * one process ran one after the other are one. */
+/* What an agent calls it in the store, from 1 on; 0: none has seen it. */
+static uint64_t told_order(const struct rama_look_found *f)
+{
+	uint32_t kept = f->seg.map.seg.control.reserved[RAMA_SEG_KEPT_ORDER];
+
+	return kept <= 1u << 24 ? kept : 0;
+}
+
+/* Processes are numbered as their agent has done it, so that a rank is the same here and in the
+ * store; else in the order of start, as far as they are seen together; programs that one process
+ * ran one after the other are one. */
 static void give_orders(const struct rama_look_state_all *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		struct rama_look_found *f = all->found[i];
 
 		f->job->past->uses++;
+		if (!f->bad && told_order(f) > 0)
+			f->order = told_order(f);
+		if (f->order > 0 && f->job->past->next_order < f->order)
+			f->job->past->next_order = f->order;
 		if (f->order > 0 || f->bad)
 			continue;
 		for (size_t k = i; f->order == 0 && k > 0 && i - k < IMAGES_APART; k--) {

@@ -218,12 +218,16 @@ enum rama_seg_focus { RAMA_SEG_FOCUS_NONE, RAMA_SEG_FOCUS_SUMS, RAMA_SEG_FOCUS_C
 
 #define RAMA_SEG_LANES 1024 /* threads that can be observed at one time */
 
+/* its place in control->reserved: what an agent calls the process, from 1 on */
+#define RAMA_SEG_KEPT_ORDER 0
+
 struct rama_seg_control {
-	uint32_t trace;	      /* bit per layer */
-	uint32_t live;	      /* bit per layer of enum rama_seg_layer */
-	uint32_t reader;      /* process id of the agent that reads the rings; 0: none yet */
-	uint32_t beat;	      /* of that agent: grows while it is at work */
-	uint32_t reserved[4]; /* an agent's, for the next one: agent/drain.c */
+	uint32_t trace;	 /* bit per layer */
+	uint32_t live;	 /* bit per layer of enum rama_seg_layer */
+	uint32_t reader; /* process id of the agent that reads the rings; 0: none yet */
+	uint32_t beat;	 /* of that agent: grows while it is at work */
+	/* an agent's, for the next one; 2 and 3: agent/drain_tell.c */
+	uint32_t reserved[4];
 	/* Not 0: an agent chooses who makes events (enum rama_seg_focus); when it is gone, `trace`
 	 * and `live` become what they were before it came: here. */
 	uint32_t focus;
