@@ -95,7 +95,9 @@ static double stdio_direct(const struct rama_diag_file_parts *t, const struct ra
 	r = &v->ranks[t->file->rank];
 	if (r->cpu_time <= 0 || v->layer[RAMA_JOB_LAYER_MPIIO].used)
 		return 0;
-	return r->cpu_time - r->user_time - START_TIME >= LEAST_CALL * calls ? 1 : -1;
+	if (r->cpu_time - r->user_time >= START_TIME + LEAST_CALL * calls)
+		return 1;
+	return LEAST_CALL * calls >= START_TIME ? -1 : 0; /* of few calls it does not show */
 }
 
 void rama_diag_library_file(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)

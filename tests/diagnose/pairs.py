@@ -50,7 +50,7 @@ C = [
     Pair("copy", "W01 R01"), Pair("random_read", "R03 R01 E01", quick=40000, size=100000), Pair("random_write", "W03 W01", size=100000), Pair("backward_read", "R03 R01", quick=40000, size=100000),
     Pair("backward_write", "W03 W01", size=100000), Pair("seek_read", "F05 R01 R03", quick=40000),
     Pair("fsync_each", "W06", quick=300, size=3000), Pair("fdatasync_each", "W06", quick=300, size=3000),
-    Pair("fsync_some", "W06", quick=15000, size=150000),
+    Pair("fsync_some", "W06", quick=8000, size=150000),
     # where the disk is quick they are just small: more of them
     Pair("o_sync", "W08 W01", quick=1500, size=3000), Pair("o_dsync", "W08 W01", quick=1500, size=3000),
     Pair("log_line", "W06", quick=300, size=3000),

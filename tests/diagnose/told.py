@@ -170,6 +170,10 @@ def _(t):
         job.stdio(LOCAL, 0, writes=[(300000, 25)], write_time=300000 * each)
         document = t.report(job)
         assert [r for r in ("L09", "L13") if finding(document, r)] == ([rule] if rule else []), (each, system, rule)
+    job = t.job(run_time=1)  # of few calls the system does not tell
+    job.process(0, F_USER_TIME=0.1, F_SYSTEM_TIME=0.004)
+    job.stdio(LOCAL, 0, writes=[(3000, 25)], write_time=0.09)
+    found(t.report(job), "L09")
 
 
 @mistake("costs", "stats and seeks that come with each open go with it; of a file of one rank all that MPI-IO does", nprocs=1)
