@@ -10,8 +10,8 @@
 struct rama_study_lines;
 
 /* NULL: no memory, or this iorama was built without libdw */
-/* folder: where debugging information is looked for first, laid out as /usr/lib/debug, or flat; may be
- * NULL */
+/* folder: where debugging information is looked for first, laid out as /usr/lib/debug, or flat; may
+ * be NULL */
 struct rama_study_lines *rama_study_lines_create(const char *folder);
 void rama_study_lines_destroy(struct rama_study_lines *l);
 /* rama_job_view_options.line, with what create gave as its line_ctx */

@@ -7,6 +7,7 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 
 from harness import TIMEOUT, Log, Skip, main, must
 
@@ -253,6 +254,32 @@ def groups(h):
         must("IORAMA_MEMORY" in done.stdout and "lower bounds" not in done.stdout, "nothing is missing: %s", done.stdout)
 
 
+FOLDERS = """
+import os
+for d in range(60):
+    os.mkdir("set%d" % d)
+    for i in range(80):
+        fd = os.open("set%d/part%d.dat" % (d, i), os.O_WRONLY | os.O_CREAT)
+        os.write(fd, b"x" * (d + 1))
+        os.close(fd)
+"""
+
+
+def group_each(h):
+    """each directory has a group of its own as long as there is room, and files get none of the room of groups"""
+    run = h.start([sys.executable, "-c", FOLDERS], "run", env={"IORAMA_MEMORY": "4M", "IORAMA_SITES": "0"})
+    must(run.status == 0, "status %s: %r", run.status, run.err[-300:])
+    records = {r["name"]: r["counters"] for r in run.logs[0].records("POSIX")}
+    must("<OTHERS>" not in records, "some are of no group")
+    whole = 0
+    for d in range(60):
+        mine = {name: r for name, r in records.items() if "/set%d/" % d in name}
+        bytes_, opens = (sum(r["POSIX_" + name] for r in mine.values()) for name in ("BYTES_WRITTEN", "OPENS"))
+        must((bytes_, opens) == (80 * (d + 1), 80), "set%d: %d bytes, %d opens", d, bytes_, opens)
+        whole += any(name.endswith("/set%d/<part#.dat>" % d) and r["POSIX_OPENS"] == 80 for name, r in mine.items())
+    must(whole >= 25, "%d directories are a group each", whole)
+
+
 def old_kernel(h):
     """where memory cannot be asked for, nothing is taken beforehand, and a full file system is no signal"""
     launcher, program = h.compile("oldkernel"), h.compile("space")
@@ -313,6 +340,7 @@ CASES = {
     "space-killed": killed,
     "space-old-kernel": old_kernel,
     "space-groups": groups,
+    "space-group-each": group_each,
     "space-address": address_space,
     "space-limited": limited,
     "space-limited-share": limited_share,
