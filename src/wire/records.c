@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* records.c: which files a packed block has events of, from its beginning alone. Who looks for one
- * file among many blocks needs to unpack those only that have it. What is damaged may have all: it is
- * told when it is unpacked. */
+ * file among many blocks needs to unpack those only that have it. What is damaged is told when it
+ * is unpacked. */
 #include "wire/block.h"
 
 #include <string.h>

@@ -579,7 +579,10 @@ const struct rama_store_db_ops rama_store_db_postgres = {
 	.put_block = rama_store_pg_put_block,
 	.get_block = rama_store_pg_get_block,
 	.block_sql = rama_store_pg_block_sql,
-	.has_record = " AND $8 = ANY(b.records)",
+	/* arguments that a statement does not use have no type of their own */
+	.has_record = " AND (ROW($1::BIGINT, $2::BIGINT, $5::BIGINT, $6::BIGINT, $7::BIGINT) IS "
+		      "NULL OR TRUE)"
+		      " AND $8 = ANY(b.records)",
 	.size = size,
 	.shrink = shrink,
 };
