@@ -155,3 +155,26 @@ int openat(int at, const char *path, int flags, ...)
 		put(at, path);
 	return real(at, path, flags, mode);
 }
+
+/* Libraries of MPI open by the whole name: $RACE_HOW create, before they make a file. */
+static int by_name(const char *call, const char *path, int flags, mode_t mode)
+{
+	int (*real)(const char *, int, ...) = dlsym(RTLD_NEXT, call);
+
+	if (flags & O_CREAT && is_time("create", path))
+		put(AT_FDCWD, path);
+	return real(path, flags, mode);
+}
+
+#define OPEN(name)                                                 \
+	int name(const char *path, int flags, ...)                 \
+	{                                                          \
+		va_list args;                                      \
+		mode_t mode;                                       \
+		va_start(args, flags);                             \
+		mode = flags & O_CREAT ? va_arg(args, mode_t) : 0; \
+		va_end(args);                                      \
+		return by_name(#name, path, flags, mode);          \
+	}
+OPEN(open)
+OPEN(open64)

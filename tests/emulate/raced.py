@@ -25,7 +25,7 @@ def kept(path):
         expect(file.read() == PRECIOUS, "%s was written to", path)
 
 
-def beside(case, *words, **race):
+def beside(case, *words, start=(), **race):
     """A run beside which somebody else is at work, as race.c says."""
     here = os.path.dirname(os.path.abspath(__file__))
     library = os.path.join(case.build, "tests", "race-%d.so" % os.getpid())
@@ -33,7 +33,7 @@ def beside(case, *words, **race):
     subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
     race = {"RACE_" + key.upper(): str(value) for key, value in race.items()}
     try:
-        return subprocess.run([case.iorama, "emulate", *words], cwd=case.folder, capture_output=True, text=True, timeout=harness.TIMEOUT,
+        return subprocess.run([*start, case.iorama, "emulate", *words], cwd=case.folder, capture_output=True, text=True, timeout=harness.TIMEOUT,
                               env=harness.environment(LD_PRELOAD=library, RACE_NAME="x", **race))  # fmt: skip
     finally:
         os.unlink(library)
@@ -166,6 +166,24 @@ def mounted(case):
             subprocess.run(["umount", "-l", over], check=True)
 
 
+def made(family):
+    def case_of(case):
+        """A library of MPI makes a file where there is none, and nowhere else."""
+        case.need(family)
+        # PnetCDF makes a file where there is one under Open MPI, whatever it is told
+        for engine in ("hdf5",) if family == harness.OPENMPI else ("hdf5", "pnetcdf"):
+            os.makedirs(case.path("d"), exist_ok=True)
+            words = (*WORDS, "--in_place", "--engine", engine)
+            if case.emulate(*WORDS[:-1], "e-" + engine, "--engine", engine, launcher=family, status=None).returncode != 0:
+                continue  # there is no such library
+            done = beside(case, *words, how="create", file=precious(case), start=["mpirun." + family, "-n", "1"])
+            expect(done.returncode != 0, "%s: status %d: %s", engine, done.returncode, done.stderr)
+            kept(case.path("d", "x"))
+            os.unlink(case.path("d", "x"))
+
+    return case_of
+
+
 def inode(case):
     """Another file of the same size, time and name as the one that was made is not the one that was made."""
     case.emulate(*WORDS)
@@ -267,6 +285,7 @@ def disks(case):
 
 CASES = {"disks": disks, "rename": rename, "replaced": replaced, "removed": removed, "killed": killed, "opened": opened, "elsewhere": elsewhere, "mounted": mounted,
          "inode": inode, "old-kernel": old_kernel, "shared-list": shared_list, "small": small}  # fmt: skip
+CASES.update({"made-" + family: made(family) for family in harness.FAMILIES})
 
 if __name__ == "__main__":
     sys.dont_write_bytecode = True

@@ -439,6 +439,10 @@ def streams(case):
         want = {"STDIO_WRITES": 3000, "STDIO_READS": 300, "STDIO_BYTES_WRITTEN": 30000, "STDIO_BYTES_READ": 3000}
         expect({k: sums.get(k) for k in want} == want and sums["STDIO_FLUSHES"] >= 3, "again: %s", sums)
     # asked for another way, it is done that way
+    result = numbers(case, log, "--verify", "--engine", "stdio", ranks=2)
+    expect(result["figures"]["streams"] == 3300 and not any(result["wrong_bytes"].values()), "%s", result["figures"])
+    plain = captured.job(case, "plain.darshan", plan_of())
+    moved(numbers(case, plain, "--verify", "--engine", "stdio", ranks=RANKS), plan_of())
     result = numbers(case, log, "--no_think", "--engine", "posix")
     expect(result["figures"]["streams"] == 0 and result["figures"]["left_out"] == {"flushes": 3}, "%s", result["figures"])
 

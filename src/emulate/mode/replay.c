@@ -177,7 +177,9 @@ static int choose_engine(struct rama_emu_replay *r, struct rama_err *e)
 
 	r->upper = given && r->m->opt.engine != mpiio ? NULL : mpiio;
 	/* so are streams */
-	r->streams = given ? NULL : rama_emu_engine_find("stdio");
+	r->streams = rama_emu_engine_find("stdio");
+	if (given && r->m->opt.engine != r->streams)
+		r->streams = NULL;
 	if (!rama_emu_config_given(c, RAMA_EMU_P_mpiio_type))
 		return 0;
 	if (r->upper == NULL)
@@ -481,7 +483,7 @@ static int note(struct rama_emu_replay *r, struct rama_err *e)
 		rama_out_char(&m->remarks, '\n');
 	}
 	rama_out_fini(&left);
-	if (streams > 0)
+	if (streams > 0 && m->opt.engine != r->streams)
 		rama_out_fmt(&m->remarks, "%zu of them are those of streams (stdio), as then\n",
 			     streams);
 	add_remarks(r, together);

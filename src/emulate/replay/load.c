@@ -97,7 +97,9 @@ int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_
 
 bool rama_emu_replay_streams(const struct rama_emu_replay *r, const struct rama_emu_replay_file *f)
 {
-	return r->streams != NULL && f->stream && !f->plain && f->upper == 0;
+	bool all = r->streams != NULL && r->m->opt.engine == r->streams;
+
+	return r->streams != NULL && (all || (f->stream && !f->plain)) && f->upper == 0;
 }
 
 static const char *name_of(const struct rama_log *log, uint64_t id)

@@ -129,7 +129,7 @@ int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char 
 void rama_emu_replay_sort(struct rama_emu_replay *r);
 void rama_emu_replay_fini(struct rama_emu_replay *r);
 
-/* Is a file used by streams alone, and are they done again? */
+/* Is a file used by streams alone, and are they done again, or is all done by them? */
 bool rama_emu_replay_streams(const struct rama_emu_replay *r, const struct rama_emu_replay_file *f);
 
 /* upper.c: is it a file of the job: no stream without a name, and none that a library of MPI makes
