@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* plugin_cost.c: what a task costs with the plugin, without the noise of a whole Slurm: the plugin is
- * called as slurmstepd calls it, and /bin/true is started with what it made of the environment.
+/* plugin_cost.c: what a task costs with the plugin, without the noise of a whole Slurm: the plugin
+ * is called as slurmstepd calls it, and /bin/true is started with what it made of the environment.
  *
  *   plugin_cost PLUGIN ROUNDS WORD…     the words of its line in plugstack.conf
  *
- * Prints microseconds of processor time: what the plugin itself takes for a task, and what a task takes
- * bare and with it. */
+ * Prints microseconds of processor time: what the plugin itself takes for a task, and what a task
+ * takes bare and with it. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-/* ---- what slurmstepd gives a plugin: the environment of a task is ours ------------------------- */
+/* ---- what slurmstepd gives a plugin: the environment of a task is ours ---------------------- */
 
 spank_context_t spank_context(void)
 {
@@ -75,7 +75,7 @@ void slurm_error(const char *format, ...)
 	exit(1);
 }
 
-/* ---- measured ---------------------------------------------------------------------------------- */
+/* ---- measured ------------------------------------------------------------------------------ */
 
 static double cpu_us(void)
 {
