@@ -366,6 +366,8 @@ def killed(case):
     tool = subprocess.Popen([case.iorama, "attach", "--for", "600s", str(target.pid)], cwd=case.work, env=case.env(), text=True, stderr=subprocess.PIPE)
     expect("observed from now on" in tool.stderr.readline(), "not attached")
     target.do("write 13")
+    # it waits now (nanosleep, clock_nanosleep), and so does what waits for its end
+    wait(lambda: cases.text_of("/proc/%d/syscall" % tool.pid).split()[0] in ("35", "230"), "its wait")
     tool.kill()
     tool.communicate(timeout=TIMEOUT)
     wait(case.logs, "the log")
