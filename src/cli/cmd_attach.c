@@ -236,13 +236,19 @@ static int find_all(struct attach *a)
 	return rc != 0 ? 4 : 0;
 }
 
-static void wait_for(int64_t ms)
+/* Before anything is attached: whoever ends us at any moment from then on has it detached, too. */
+static void take_signals(void)
 {
-	struct sigaction s = { .sa_handler = on_signal };
-	int64_t end = rama_now_ms() + ms;
+	struct sigaction s = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
 	sigaction(SIGINT, &s, NULL);
 	sigaction(SIGTERM, &s, NULL);
+}
+
+static void wait_for(int64_t ms)
+{
+	int64_t end = rama_now_ms() + ms;
+
 	while (!ended && rama_now_ms() < end) {
 		int64_t left = end - rama_now_ms();
 		struct timespec t = { left / 1000, left % 1000 * 1000000 };
@@ -312,6 +318,8 @@ int rama_cli_cmd_attach(int argc, char **argv)
 	status = find_library(&a, RAMA_TAB_OPT_attach_library);
 	if (status == 0)
 		status = find_all(&a);
+	if (status == 0 && how_long >= 0)
+		take_signals();
 	if (status == 0)
 		status = rama_launch_attach_begin(&a.it, a.want.pid, a.want.n);
 	if (how_long >= 0 && a.it.n > 0) {

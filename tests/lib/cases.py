@@ -252,6 +252,22 @@ def tell(name, function, *arguments):
     return 1 if problems else 0
 
 
+@contextlib.contextmanager
+def sessions_stay():
+    """The last mpirun of Open MPI removes the folder of all sessions, and one that begins just then fails ("File exists"): it looks for
+    the folder after it has found that somebody made it. A file that begins with `output-` stays, and the folder with it."""
+    folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), "ompi.%s.%d" % (os.uname().nodename.split(".")[0], os.getuid()))
+    path = os.path.join(folder, "output-test-%d" % os.getpid())
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        open(path, "x").close()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
 def main(names, perform, words=None):
     words = sys.argv[1:] if words is None else words
     names = list(names)
@@ -264,5 +280,6 @@ def main(names, perform, words=None):
     for number in (signal.SIGINT, signal.SIGQUIT):  # ignored in a job of a shell without jobs, and so in all that is observed
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
-    done = [tell(name, perform, words[0], name) for name in wanted]
+    with sessions_stay():
+        done = [tell(name, perform, words[0], name) for name in wanted]
     sys.exit(1 if 1 in done else 0 if 0 in done else SKIPPED)

@@ -142,7 +142,7 @@ try {
   await page.focus(".stack");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
-  await page.waitForFunction(() => /node3/.test(document.querySelector(".stack [role=status]").textContent));
+  await page.waitForFunction(() => /node3/.test(document.querySelector(".stack [role=status]")?.textContent));
   assert.ok((await page.textContent(".stack [role=status]")).includes("2 B/s"), "the value of the third");
   await readable(page, "nodes", shots);
   assert.deepEqual(page.troubles, []);

@@ -108,12 +108,12 @@ static void list_again(void)
 		die("queue");
 }
 
-/* the newest state only, or one after the other */
+/* the newest state only, or each that there was in its place */
 static void truncate_each(void)
 {
 	int fd = made("state");
 
-	for (long i = 0; i < n; i++) {
+	for (long i = bad ? 0 : n - 1; i < n; i++) {
 		if (bad)
 			must(ftruncate(fd, 0), "ftruncate");
 		if (pwrite(fd, &i, sizeof(i), 0) != sizeof(i))

@@ -388,7 +388,7 @@ static void settle(struct rama_emu_own_place *p, int fd, const char *folder, con
 		close(file);
 }
 
-/* how many half-written files there are, or were */
+/* how many files there are, or were, that are half-written or were taken out of the way */
 static unsigned sweep(struct rama_emu_own *own, struct rama_emu_own_place *p, const char *folder,
 		      bool away)
 {
@@ -406,8 +406,11 @@ static unsigned sweep(struct rama_emu_own *own, struct rama_emu_own_place *p, co
 	fd = openat(w.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	d = fd >= 0 ? fdopendir(fd) : NULL;
 	while (d != NULL && (at = readdir(d)) != NULL) {
-		if (away && ends_as(p, folder, strlen(folder), at->d_name, ".kept"))
-			settle(p, dirfd(d), folder, at->d_name);
+		if (ends_as(p, folder, strlen(folder), at->d_name, ".kept")) {
+			found++;
+			if (away)
+				settle(p, dirfd(d), folder, at->d_name);
+		}
 		if (rama_emu_own_list_left(p, folder, strlen(folder), at->d_name) &&
 		    rama_emu_own_identify(dirfd(d), at->d_name, &id) == 0 && S_ISREG(id.mode) &&
 		    id.uid == geteuid() && id.links == 1) {
@@ -512,7 +515,7 @@ static int write_anew(struct rama_emu_own *own, struct rama_emu_own_place *p, co
 	return bad ? 0 : kept > 0 ? 1 : -1;
 }
 
-/* Is anything half-written there, of whatever run? */
+/* Is anything left there, of whatever run, that a later one has to settle? */
 static bool has_partial(struct rama_emu_own *own, struct rama_emu_own_place *p)
 {
 	for (size_t i = 0; i < p->n_left; i++)
@@ -530,6 +533,9 @@ void rama_emu_own_list_tidy(struct rama_emu_own *own, struct rama_emu_own_place 
 	    flock(p->list, LOCK_EX | LOCK_NB) != 0 || !is_named(p) ||
 	    rama_emu_own_list_read(p) != 0 || (!done && has_partial(own, p)))
 		return;
+	/* Nobody else is at work, and the new list says nothing of runs that were killed. */
+	if (done)
+		sweep_all(own, p);
 	snprintf(temp, sizeof(temp), RAMA_EMU_OWN_LIST ".%s", own->run);
 	rc = write_anew(own, p, temp);
 	if (rc < 0)

@@ -2,6 +2,7 @@
 /* sql.c: blocks in the table `blocks` of SQLite or PostgreSQL. */
 #include "store/blocks/blocks.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "store/walk/walk.h"
