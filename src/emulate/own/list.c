@@ -524,6 +524,15 @@ static bool has_partial(struct rama_emu_own *own, struct rama_emu_own_place *p)
 	return false;
 }
 
+/* Have others than this run been here, which may have been killed? */
+static bool has_others(const struct rama_emu_own *own, const struct rama_emu_own_place *p)
+{
+	for (size_t i = 0; i < p->n_left; i++)
+		if (strncmp(p->left[i].run, own->run, RAMA_EMU_OWN_RUN) != 0)
+			return true;
+	return false;
+}
+
 void rama_emu_own_list_tidy(struct rama_emu_own *own, struct rama_emu_own_place *p, bool done)
 {
 	char temp[64];
@@ -534,7 +543,7 @@ void rama_emu_own_list_tidy(struct rama_emu_own *own, struct rama_emu_own_place 
 	    rama_emu_own_list_read(p) != 0 || (!done && has_partial(own, p)))
 		return;
 	/* Nobody else is at work, and the new list says nothing of runs that were killed. */
-	if (done)
+	if (done && has_others(own, p))
 		sweep_all(own, p);
 	snprintf(temp, sizeof(temp), RAMA_EMU_OWN_LIST ".%s", own->run);
 	rc = write_anew(own, p, temp);
