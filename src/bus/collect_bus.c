@@ -380,10 +380,14 @@ static void acknowledge(struct collector *k, size_t n)
 		receipts += receipt_of(&k->item[i], &k->receipt[receipts]);
 	rama_bus_receipts(k->receipt, receipts, RECEIPT, say, k);
 	for (size_t i = 0; i < n; i++) {
-		if (k->item[i].fate == RAMA_BUS_FATE_STORED)
-			natsMsg_Ack(k->item[i].user, &k->bus.jsopts);
-		else
-			natsMsg_Term(k->item[i].user, &k->bus.jsopts);
+		natsStatus s = k->item[i].fate == RAMA_BUS_FATE_STORED
+				       ? natsMsg_Ack(k->item[i].user, &k->bus.jsopts)
+				       : natsMsg_Term(k->item[i].user, &k->bus.jsopts);
+
+		/* Each waits for a server that is away. The others come again, and are known. */
+		if (s != NATS_OK &&
+		    (stopped(k) || natsConnection_Status(k->bus.nc) != NATS_CONN_STATUS_CONNECTED))
+			return;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (parts_of(k->item[i].user) > 0)
